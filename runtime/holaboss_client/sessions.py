@@ -1,0 +1,198 @@
+"""Sessions, the queue and the turns of a transcript, as they travel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from holaboss_client.base import RequestModel, WireModel
+from holaboss_client.events import OutputEvent
+
+
+class Session(WireModel):
+    workspace_id: str
+    session_id: str
+    kind: str
+    title: str | None = None
+    parent_session_id: str | None = None
+    source_proposal_id: str | None = None
+    created_by: str
+    created_at: str
+    updated_at: str
+    archived_at: str | None = None
+
+
+class SessionReply(WireModel):
+    session: Session
+
+
+class SessionList(WireModel):
+    items: list[Session]
+    count: int
+
+
+class CreateSession(RequestModel):
+    workspace_id: str
+    session_id: str | None = None
+    kind: str = "workspace_session"
+    title: str | None = None
+    parent_session_id: str | None = None
+    created_by: str = "workspace_user"
+
+
+class PatchSession(RequestModel):
+    """`PATCH /agent-sessions/{id}`: absent leaves as is."""
+
+    workspace_id: str
+    title: str | None = None
+    archived: bool | None = None
+
+
+class QueueRequest(RequestModel):
+    """`POST /agent-sessions/queue`: ask for one turn. Reusing `idempotency_key` returns the first input again."""
+
+    workspace_id: str
+    session_id: str | None = None
+    text: str = ""
+    attachments: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    image_urls: list[str] = Field(default_factory=list[str])
+    model: str | None = None
+    thinking_value: str | None = None
+    priority: int = 0
+    idempotency_key: str | None = None
+
+
+class QueueReply(WireModel):
+    input_id: str
+    session_id: str
+    status: str
+    effective_state: str
+    runtime_status: str
+    current_input_id: str | None
+    has_queued_inputs: bool
+
+
+class EditInput(RequestModel):
+    workspace_id: str
+    text: str
+
+
+class WorkspaceRef(RequestModel):
+    workspace_id: str
+
+
+class InputReply(WireModel):
+    """`status` is QUEUED, CLAIMED, DONE, FAILED, PAUSED or PAUSING."""
+
+    input_id: str
+    session_id: str
+    status: str
+
+
+class SessionState(WireModel):
+    """Statuses: IDLE, BUSY, WAITING_USER, ERROR, QUEUED, PAUSED."""
+
+    workspace_id: str
+    session_id: str
+    effective_state: str
+    runtime_status: str
+    current_input_id: str | None = None
+    heartbeat_at: str | None = None
+    lease_until: str | None = None
+    has_queued_inputs: bool = False
+    last_error: dict[str, Any] | None = None
+    last_turn_status: str | None = None
+    last_turn_completed_at: str | None = None
+    last_turn_stop_reason: str | None = None
+
+
+class SessionStateList(WireModel):
+    items: list[SessionState]
+    count: int
+
+
+class HistoryMessage(WireModel):
+    """Ids are derived: `user-<input id>` and `assistant-<input id>`."""
+
+    id: str
+    role: str
+    text: str
+    created_at: str
+    metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
+
+
+class History(WireModel):
+    workspace_id: str
+    session_id: str
+    harness: str
+    harness_session_id: str | None
+    source: str = "sandbox_local_storage"
+    messages: list[HistoryMessage]
+    count: int
+    total: int
+    limit: int
+    offset: int
+    raw: None = None
+
+
+class QueuedInput(WireModel):
+    """An input that waits. It is not part of the transcript until it is claimed."""
+
+    input_id: str
+    text: str
+    status: str
+    created_at: str
+
+
+class TurnIndex(WireModel):
+    """`GET /agent-sessions/{id}/turns/index`: enough to lay out a transcript of any length without its text.
+
+    Each row is `[seq, input_id, user_chars, user_lines, answer_chars, answer_lines, steps]`, oldest first; `seq`
+    grows with time inside a session. A claimed turn that still runs is the last row, with zeros for its answer, and
+    is named by `live_input_id`. Events with an id above `last_event_id` are not contained in this snapshot.
+    """
+
+    session_id: str
+    rows: list[tuple[int, str, int, int, int, int, int]]
+    live_input_id: str | None
+    queued: list[QueuedInput]
+    last_event_id: int
+
+
+class Turn(WireModel):
+    """One claimed input and everything its run said, deltas of one part already joined."""
+
+    seq: int
+    input_id: str
+    text: str
+    status: str
+    created_at: str
+    events: list[OutputEvent]
+
+
+class TurnPage(WireModel):
+    """`GET /agent-sessions/{id}/turns?from_seq=&limit=`: turns with `seq >= from_seq`, oldest first."""
+
+    items: list[Turn]
+    last_event_id: int
+
+
+class TurnResult(WireModel):
+    """One row per finished run. `status` is completed, failed, paused or waiting_user."""
+
+    input_id: str
+    workspace_id: str
+    session_id: str
+    started_at: str
+    completed_at: str | None
+    status: str
+    stop_reason: str | None
+    assistant_text: str
+    tool_usage_summary: dict[str, Any]
+    permission_denials: list[dict[str, Any]]
+    prompt_section_ids: list[str]
+    capability_manifest_fingerprint: str | None
+    request_snapshot_fingerprint: str | None
+    prompt_cache_profile: dict[str, Any] | None
+    token_usage: dict[str, Any] | None

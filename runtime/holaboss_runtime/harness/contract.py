@@ -1,0 +1,129 @@
+"""The seam between a run and what executes it.
+
+A run hands a `RunPackage` to a `Harness` and reads `RunnerEvent`s until exactly one terminal event, which comes last.
+The package is everything an executor may see. Nothing above this seam knows which executor is behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+CONTRACT_VERSION = 1
+
+WireProtocol = Literal["openai_chat", "openai_responses", "anthropic_messages"]
+
+
+class ContractModel(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, protected_namespaces=())
+
+
+class ModelClient(ContractModel):
+    """How to reach the model. `api_key` lives in memory and on the host's pipe only; it is never part of a snapshot."""
+
+    protocol: WireProtocol
+    base_url: str
+    api_key: str = Field(repr=False)
+    default_headers: dict[str, str] = Field(default_factory=dict[str, str], repr=False)
+
+
+class HistoryEntry(ContractModel):
+    """What an executor remembered of one earlier turn, opaque to everyone but the adapter that wrote it."""
+
+    adapter: str
+    version: int
+    payload: Any
+
+
+class RunLimits(ContractModel):
+    """`timeout_s` bounds a run, `idle_s` the silence of the model, `request_limit` its model calls."""
+
+    timeout_s: float = 1800.0
+    idle_s: float = 300.0
+    request_limit: int = 200
+
+
+class RunPackage(ContractModel):
+    workspace_id: str
+    workspace_dir: str
+    session_id: str
+    session_kind: str = "workspace_session"
+    input_id: str
+    wake_id: str
+    instruction: str
+    system_prompt: str
+    context_messages: list[str] = Field(default_factory=list[str])
+    provider_id: str
+    model_id: str
+    model_client: ModelClient
+    thinking_value: str | None = None
+    history: list[HistoryEntry] = Field(default_factory=list[HistoryEntry])
+    tools: list[str] = Field(default_factory=list[str])
+    limits: RunLimits = Field(default_factory=RunLimits)
+
+
+class RunnerEvent(ContractModel):
+    """One step of a run. Types and payloads are those of `holaboss_client.events.RunEvent`.
+
+    A terminal event carries in `result` what must be committed with the turn and is not shown to clients.
+    """
+
+    event_type: str
+    payload: dict[str, Any] = Field(default_factory=dict[str, Any])
+    result: RunResult | None = None
+
+
+class RunResult(ContractModel):
+    """What a run leaves behind. `history` is null when the executor could not finish its conversation cleanly."""
+
+    assistant_text: str = ""
+    history: HistoryEntry | None = None
+    usage: dict[str, Any] = Field(default_factory=dict[str, Any])
+    tool_calls: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    changed_paths: list[str] = Field(default_factory=list[str])
+
+
+class AdapterCapabilities(ContractModel):
+    supports_waiting_user: bool = False
+    supports_skills: bool = False
+    supports_mcp: bool = False
+    supports_structured_output: bool = False
+    requires_backend: bool = False
+
+
+class Cancellation(Protocol):
+    """Set once by whoever wants a run to stop; a harness stops its model call and its processes within 2 s."""
+
+    @property
+    def reason(self) -> str | None: ...
+
+    async def wait(self) -> None: ...
+
+
+class Harness(Protocol):
+    """An executor. `start` is cheap and may return before it is warm; `close` leaves no process behind."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def capabilities(self) -> AdapterCapabilities: ...
+
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        """The tools it can register, in the order the model sees them."""
+        ...
+
+    @property
+    def ready(self) -> bool: ...
+
+    async def start(self) -> None: ...
+
+    def run(self, package: RunPackage, cancel: Cancellation) -> AsyncIterator[RunnerEvent]:
+        """Never raises for a failed run: a failure is a RUN_FAILED event. A cancelled run ends in RUN_COMPLETED
+        with status `paused` and whatever it had produced."""
+        ...
+
+    async def close(self) -> None: ...

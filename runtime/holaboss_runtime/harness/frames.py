@@ -1,0 +1,83 @@
+"""The frames between runtime and harness host: one JSON object per line, at most 16 MiB, UTF-8.
+
+runtime → host: `run.start` (a `RunPackage`), `run.cancel`, `tool.result`; host → runtime: `hello`, `event`,
+`tool.call`, `done`. `run_id` names the run in every frame, so that one host carries many at once.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from holaboss_runtime.harness.contract import ContractModel, RunnerEvent, RunPackage
+
+MAX_FRAME_BYTES = 16 * 1024 * 1024
+
+
+class RunStart(ContractModel):
+    kind: Literal["run.start"] = "run.start"
+    run_id: str
+    package: RunPackage
+
+
+class RunCancel(ContractModel):
+    kind: Literal["run.cancel"] = "run.cancel"
+    run_id: str
+    reason: str
+
+
+class ToolResult(ContractModel):
+    """Answer to a `tool.call`: a tool that needs the store runs in the runtime."""
+
+    kind: Literal["tool.result"] = "tool.result"
+    run_id: str
+    call_id: str
+    result: Any = None
+    error: str | None = None
+
+
+class HostHello(ContractModel):
+    """First frame of a host that is warm. `tools` are the names it can register."""
+
+    kind: Literal["hello"] = "hello"
+    contract_version: int
+    pid: int
+    tools: list[str]
+
+
+class HostEvent(ContractModel):
+    kind: Literal["event"] = "event"
+    run_id: str
+    event: RunnerEvent
+
+
+class ToolCall(ContractModel):
+    kind: Literal["tool.call"] = "tool.call"
+    run_id: str
+    call_id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+class RunDone(ContractModel):
+    """Last frame of a run: its terminal event, which carries the result."""
+
+    kind: Literal["done"] = "done"
+    run_id: str
+    event: RunnerEvent
+
+
+ToHost = Annotated[RunStart | RunCancel | ToolResult, Field(discriminator="kind")]
+FromHost = Annotated[HostHello | HostEvent | ToolCall | RunDone, Field(discriminator="kind")]
+
+TO_HOST: TypeAdapter[RunStart | RunCancel | ToolResult] = TypeAdapter(ToHost)
+FROM_HOST: TypeAdapter[HostHello | HostEvent | ToolCall | RunDone] = TypeAdapter(FromHost)
+
+
+def encode(frame: ContractModel) -> bytes:
+    """One line, newline included. Raises `ValueError` for a frame over `MAX_FRAME_BYTES`."""
+    line = frame.model_dump_json().encode() + b"\n"
+    if len(line) > MAX_FRAME_BYTES:
+        raise ValueError(f"frame of {len(line)} bytes is over the limit of {MAX_FRAME_BYTES}")
+    return line
