@@ -116,7 +116,9 @@ class RuntimeClient:
         return await self._call(c.ProviderTest, "POST", path, json=body)
 
     async def put_background_tasks(self, body: c.PutBackgroundTasks) -> c.ProviderCatalogue:
-        return await self._call(c.ProviderCatalogue, "PUT", "/runtime/background-tasks", json=body.model_dump())
+        return await self._call(
+            c.ProviderCatalogue, "PUT", "/runtime/background-tasks", json=body.model_dump()
+        )
 
     async def local_servers(self) -> c.LocalServerList:
         return await self._get(c.LocalServerList, "/runtime/local-servers")
@@ -142,7 +144,9 @@ class RuntimeClient:
         return await self._get(w.WorkspaceList, "/workspaces", limit=limit, offset=offset)
 
     async def create_workspace(self, body: w.CreateWorkspace) -> w.Workspace:
-        reply = await self._call(w.WorkspaceReply, "POST", "/workspaces", json=body.model_dump(exclude_none=True))
+        reply = await self._call(
+            w.WorkspaceReply, "POST", "/workspaces", json=body.model_dump(exclude_none=True)
+        )
         return reply.workspace
 
     async def workspace(self, workspace_id: str) -> w.Workspace:
@@ -158,7 +162,8 @@ class RuntimeClient:
         await self._send("DELETE", f"/workspaces/{_segment(workspace_id)}", params=params)
 
     async def folder(self, workspace_id: str, path: str = "") -> w.FolderListing:
-        return await self._get(w.FolderListing, f"/workspaces/{_segment(workspace_id)}/folders", path=path)
+        route = f"/workspaces/{_segment(workspace_id)}/folders"
+        return await self._call(w.FolderListing, "GET", route, params={"path": path})
 
     async def file(self, workspace_id: str, path: str) -> w.FileContent:
         return await self._get(w.FileContent, f"/workspaces/{_segment(workspace_id)}/files/{quote(path)}")
@@ -190,7 +195,9 @@ class RuntimeClient:
         return (await self._call(s.SessionReply, "PATCH", path, json=json)).session
 
     async def queue(self, body: s.QueueRequest) -> s.QueueReply:
-        return await self._call(s.QueueReply, "POST", "/agent-sessions/queue", json=body.model_dump(exclude_none=True))
+        return await self._call(
+            s.QueueReply, "POST", "/agent-sessions/queue", json=body.model_dump(exclude_none=True)
+        )
 
     async def edit_input(self, session_id: str, input_id: str, body: s.EditInput) -> s.InputReply:
         path = f"/agent-sessions/{_segment(session_id)}/inputs/{_segment(input_id)}"
@@ -216,7 +223,9 @@ class RuntimeClient:
         path = f"/agent-sessions/by-workspace/{_segment(workspace_id)}/runtime-states"
         return await self._get(s.SessionStateList, path)
 
-    async def history(self, workspace_id: str, session_id: str, *, limit: int = 200, offset: int = 0) -> s.History:
+    async def history(
+        self, workspace_id: str, session_id: str, *, limit: int = 200, offset: int = 0
+    ) -> s.History:
         path = f"/agent-sessions/{_segment(session_id)}/history"
         return await self._get(s.History, path, workspace_id=workspace_id, limit=limit, offset=offset)
 
@@ -229,14 +238,21 @@ class RuntimeClient:
         return await self._get(s.TurnPage, path, workspace_id=workspace_id, from_seq=from_seq, limit=limit)
 
     async def output_events(
-        self, workspace_id: str, session_id: str, *, input_id: str | None = None, after_event_id: int | None = None
+        self,
+        workspace_id: str,
+        session_id: str,
+        *,
+        input_id: str | None = None,
+        after_event_id: int | None = None,
     ) -> OutputEventPage:
         params: dict[str, Any] = {"workspace_id": workspace_id}
         if input_id is not None:
             params["input_id"] = input_id
         if after_event_id is not None:
             params["after_event_id"] = after_event_id
-        return await self._get(OutputEventPage, f"/agent-sessions/{_segment(session_id)}/outputs/events", **params)
+        return await self._get(
+            OutputEventPage, f"/agent-sessions/{_segment(session_id)}/outputs/events", **params
+        )
 
     # Streams
 
@@ -269,7 +285,9 @@ class RuntimeClient:
 
     async def changes(self, *, after: int | None = None) -> AsyncIterator[ChangeEvent | None]:
         """The change feed, resumed by itself; `None` marks each (re)connection."""
-        stream = ResumingStream(self._http, f"{API}/events", {}, after=after, last=frozenset({str(Change.SHUTDOWN)}))
+        stream = ResumingStream(
+            self._http, f"{API}/events", {}, after=after, last=frozenset({str(Change.SHUTDOWN)})
+        )
         async for frame in stream.frames():
             yield None if frame is None else ChangeEvent.model_validate(frame.data)
 

@@ -34,8 +34,8 @@ class Ready(WireModel):
 class StartFailure(WireModel):
     """First stdout line of a runtime that could not start; it then exits with status 2.
 
-    Codes: `root_locked`, `root_not_writable`, `port_in_use`, `database_newer`, `database_foreign`,
-    `database_damaged`, `handshake_invalid`, `internal`.
+    Codes: `settings_invalid`, `root_locked`, `root_not_writable`, `port_in_use`, `database_newer`,
+    `database_foreign`, `database_damaged`, `handshake_invalid`, `internal`.
     """
 
     event: Literal["failed"] = "failed"

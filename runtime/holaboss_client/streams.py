@@ -120,5 +120,7 @@ def raise_for_problem(response: httpx.Response) -> None:
     try:
         problem = Problem.model_validate_json(response.content)
     except ValueError:
-        problem = Problem(title=response.reason_phrase or "Error", status=response.status_code, code="not_a_problem")
+        problem = Problem(
+            title=response.reason_phrase or "Error", status=response.status_code, code="not_a_problem"
+        )
     raise ProblemError(problem)

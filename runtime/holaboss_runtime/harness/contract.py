@@ -1,7 +1,7 @@
 """The seam between a run and what executes it.
 
-A run hands a `RunPackage` to a `Harness` and reads `RunnerEvent`s until exactly one terminal event, which comes last.
-The package is everything an executor may see. Nothing above this seam knows which executor is behind it.
+A run hands a `RunPackage` to a `Harness` and reads `RunnerEvent`s until exactly one terminal event, which
+comes last. The package is everything an executor may see. Nothing above this seam knows which one it is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class ContractModel(BaseModel):
 
 
 class ModelClient(ContractModel):
-    """How to reach the model. `api_key` lives in memory and on the host's pipe only; it is never part of a snapshot."""
+    """How to reach the model. `api_key` lives in memory and on the host's pipe only, never in a snapshot."""
 
     protocol: WireProtocol
     base_url: str
@@ -76,7 +76,7 @@ class RunnerEvent(ContractModel):
 
 
 class RunResult(ContractModel):
-    """What a run leaves behind. `history` is null when the executor could not finish its conversation cleanly."""
+    """What a run leaves behind. `history` is null when nothing of the conversation can be sent again."""
 
     assistant_text: str = ""
     history: HistoryEntry | None = None
@@ -94,7 +94,7 @@ class AdapterCapabilities(ContractModel):
 
 
 class Cancellation(Protocol):
-    """Set once by whoever wants a run to stop; a harness stops its model call and its processes within 2 s."""
+    """Set once by whoever wants a run to stop; a harness ends its model call and its processes within 2 s."""
 
     @property
     def reason(self) -> str | None: ...
@@ -122,8 +122,8 @@ class Harness(Protocol):
     async def start(self) -> None: ...
 
     def run(self, package: RunPackage, cancel: Cancellation) -> AsyncIterator[RunnerEvent]:
-        """Never raises for a failed run: a failure is a RUN_FAILED event. A cancelled run ends in RUN_COMPLETED
-        with status `paused` and whatever it had produced."""
+        """Never raises for a failed run: a failure is a RUN_FAILED event. A cancelled run ends in
+        RUN_COMPLETED with status `paused` and whatever it had produced."""
         ...
 
     async def close(self) -> None: ...

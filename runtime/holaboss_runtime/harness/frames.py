@@ -1,7 +1,8 @@
 """The frames between runtime and harness host: one JSON object per line, at most 16 MiB, UTF-8.
 
-runtime → host: `run.start` (a `RunPackage`), `run.cancel`, `tool.result`; host → runtime: `hello`, `event`,
-`tool.call`, `done`. `run_id` names the run in every frame, so that one host carries many at once.
+runtime → host: `run.start` (a `RunPackage`), `run.cancel`, `tool.result`, `warm`, `ping`;
+host → runtime: `hello`, `event`, `tool.call`, `done`, `group`, `pong`.
+`run_id` names the run, so that one host carries many at once.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from holaboss_runtime.harness.contract import ContractModel, RunnerEvent, RunPackage
+from holaboss_runtime.harness.contract import ContractModel, RunnerEvent, RunPackage, WireProtocol
 
 MAX_FRAME_BYTES = 16 * 1024 * 1024
 
@@ -35,6 +36,19 @@ class ToolResult(ContractModel):
     call_id: str
     result: Any = None
     error: str | None = None
+
+
+class HostWarm(ContractModel):
+    """Load what this protocol needs before the first run asks for it."""
+
+    kind: Literal["warm"] = "warm"
+    protocol: WireProtocol
+
+
+class HostPing(ContractModel):
+    """Sent while runs are active; a host whose loop is alive answers with a `pong`."""
+
+    kind: Literal["ping"] = "ping"
 
 
 class HostHello(ContractModel):
@@ -68,11 +82,23 @@ class RunDone(ContractModel):
     event: RunnerEvent
 
 
-ToHost = Annotated[RunStart | RunCancel | ToolResult, Field(discriminator="kind")]
-FromHost = Annotated[HostHello | HostEvent | ToolCall | RunDone, Field(discriminator="kind")]
+class ProcessGroup(ContractModel):
+    """A process group the host has started, or has seen end: what must be killed should the host be lost."""
 
-TO_HOST: TypeAdapter[RunStart | RunCancel | ToolResult] = TypeAdapter(ToHost)
-FROM_HOST: TypeAdapter[HostHello | HostEvent | ToolCall | RunDone] = TypeAdapter(FromHost)
+    kind: Literal["group"] = "group"
+    pgid: int
+    alive: bool
+
+
+class HostPong(ContractModel):
+    kind: Literal["pong"] = "pong"
+
+
+ToHostFrame = RunStart | RunCancel | ToolResult | HostWarm | HostPing
+FromHostFrame = HostHello | HostEvent | ToolCall | RunDone | ProcessGroup | HostPong
+
+TO_HOST: TypeAdapter[ToHostFrame] = TypeAdapter(Annotated[ToHostFrame, Field(discriminator="kind")])
+FROM_HOST: TypeAdapter[FromHostFrame] = TypeAdapter(Annotated[FromHostFrame, Field(discriminator="kind")])
 
 
 def encode(frame: ContractModel) -> bytes:

@@ -32,6 +32,12 @@ class DatabaseDamagedError(DatabaseError):
     pass
 
 
+class UnusableDatabaseError(DatabaseError):
+    """The operating system or another program is in the way: no permission, no space, locked for too long."""
+
+    code = "root_not_writable"
+
+
 class ForeignDatabaseError(DatabaseError):
     code = "database_foreign"
 
@@ -65,6 +71,8 @@ class Database:
             database._migrate()
         except (apsw.NotADBError, apsw.CorruptError) as error:
             raise DatabaseDamagedError(f"{path} is not a readable SQLite database ({error}).") from error
+        except apsw.Error as error:
+            raise UnusableDatabaseError(f"{path} cannot be opened ({error}).") from error
         return database
 
     def close(self) -> None:

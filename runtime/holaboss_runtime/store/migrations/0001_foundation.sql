@@ -49,7 +49,8 @@ CREATE TABLE agent_sessions (
     updated_at TEXT NOT NULL,
     archived_at TEXT
 );
-CREATE INDEX agent_sessions_recent ON agent_sessions (workspace_id, updated_at DESC, created_at DESC);
+CREATE INDEX agent_sessions_recent ON agent_sessions (workspace_id, updated_at DESC, session_id DESC);
+CREATE UNIQUE INDEX agent_sessions_main ON agent_sessions (workspace_id) WHERE kind = 'main_session';
 
 -- Strictly append, except that processed_at is set once.
 CREATE TABLE session_events (
@@ -64,9 +65,10 @@ CREATE TABLE session_events (
 );
 CREATE INDEX session_events_by_session ON session_events (session_id, seq);
 
--- The queue face of an inbound event: input_id = event_id.
+-- The queue face of an inbound event: input_id = event_id. `seq` is its age: several can arrive in one millisecond.
 CREATE TABLE agent_session_inputs (
-    input_id TEXT PRIMARY KEY REFERENCES session_events (event_id),
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    input_id TEXT NOT NULL UNIQUE REFERENCES session_events (event_id),
     session_id TEXT NOT NULL REFERENCES agent_sessions (session_id),
     workspace_id TEXT NOT NULL,
     payload TEXT NOT NULL,
@@ -82,8 +84,11 @@ CREATE TABLE agent_session_inputs (
 );
 CREATE UNIQUE INDEX inputs_idempotency ON agent_session_inputs (workspace_id, idempotency_key)
     WHERE idempotency_key IS NOT NULL;
-CREATE INDEX inputs_ready ON agent_session_inputs (priority DESC, created_at, input_id) WHERE status = 'QUEUED';
-CREATE INDEX inputs_by_session ON agent_session_inputs (session_id, status, created_at);
+CREATE INDEX inputs_ready ON agent_session_inputs (priority DESC, seq) WHERE status = 'QUEUED';
+CREATE INDEX inputs_by_session ON agent_session_inputs (session_id, status, priority DESC, seq);
+-- An input whose first attempt did not work keeps its place: the rest of its session waits behind it.
+CREATE INDEX inputs_retrying ON agent_session_inputs (session_id) WHERE status = 'QUEUED' AND attempt > 0;
+CREATE INDEX inputs_due ON agent_session_inputs (available_at) WHERE status = 'QUEUED';
 
 -- One row per attempt to run; `seq` orders the turns of a transcript. ended_at is null while it runs.
 CREATE TABLE wakes (
@@ -99,7 +104,8 @@ CREATE TABLE wakes (
     error TEXT
 );
 CREATE INDEX wakes_by_session ON wakes (session_id, seq);
-CREATE INDEX wakes_open ON wakes (session_id) WHERE ended_at IS NULL;
+CREATE UNIQUE INDEX wakes_open ON wakes (session_id) WHERE ended_at IS NULL;
+CREATE INDEX wakes_by_input ON wakes (lead_input_id, seq);
 
 CREATE TABLE session_output_events (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -113,6 +119,9 @@ CREATE TABLE session_output_events (
 );
 CREATE UNIQUE INDEX output_events_by_input ON session_output_events (input_id, sequence);
 CREATE INDEX output_events_by_session ON session_output_events (session_id, id);
+-- A run ends once, whoever ends it.
+CREATE UNIQUE INDEX output_events_terminal ON session_output_events (input_id)
+    WHERE event_type IN ('run_completed', 'run_failed');
 
 CREATE TABLE session_messages (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,

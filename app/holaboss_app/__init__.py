@@ -1,0 +1,1 @@
+"""The Holaboss desktop: a window over a runtime server that it starts and supervises. See ARCHITECTURE.md."""

@@ -1,0 +1,171 @@
+"""One running desktop: everything that is constructed once, in the order that puts a window on screen
+first."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QApplication
+
+from holaboss_app.services.diagnostics import Diagnostics
+from holaboss_app.services.keychain import Keychain
+from holaboss_app.services.profile import Profile
+from holaboss_app.services.runtime_supervisor import RuntimeState, RuntimeSupervisor, Stage
+from holaboss_app.services.settings_store import SettingsStore
+from holaboss_app.services.tasks import Tasks
+from holaboss_app.shell.appearance import Appearance
+from holaboss_app.shell.main_window import MainWindow
+from holaboss_client.problems import RuntimeUnreachableError
+
+if TYPE_CHECKING:
+    from holaboss_app.services.drafts import Drafts
+    from holaboss_app.shell.command_runner import CommandRunner
+    from holaboss_app.shell.presenter import AppPresenter
+    from holaboss_app.shell.providers import Providers
+    from holaboss_app.shell.space import Space
+    from holaboss_app.shell.workspaces import Workspaces
+
+PAINT_WITHIN_S = 2.0
+"""A window that is never shown (minimised at start) must not hold the rest up."""
+
+
+class Desktop(QObject):
+    """`open`, live, `close`. What is built after the first paint exists once `open` has returned."""
+
+    quit_requested = Signal()
+    milestone = Signal(str)
+    """`first_paint`, `runtime_ready`, `interactive`; the last two may come again after a restart."""
+
+    presenter: AppPresenter
+    workspaces: Workspaces
+    providers: Providers
+    space: Space
+    commands: CommandRunner
+    _drafts: Drafts
+
+    def __init__(self, app: QApplication, profile: Profile, diagnostics: Diagnostics) -> None:
+        super().__init__()
+        self.profile = profile
+        self.ready = asyncio.Event()
+        """Set once the first page with something to do is on screen."""
+        self.supervisor = RuntimeSupervisor(profile, self._runtime_changed, diagnostics.report)
+        self.settings = SettingsStore(profile.settings_file)
+        self.appearance = Appearance(app, self.settings)
+        self._diagnostics = diagnostics
+        self._tasks = Tasks(diagnostics.report)
+        self._built = False
+
+    async def open(self) -> None:
+        """Start the runtime, show the window, then build what is in it."""
+        self.supervisor.start()
+        await asyncio.sleep(0)  # the child is created now, and starts while the window is being built
+        self.appearance.wear()
+        self.window = MainWindow()
+        painted = asyncio.get_running_loop().create_future()
+        self.window.first_painted.connect(lambda: painted.done() or painted.set_result(None))
+        self.window.close_requested.connect(self._closed_early)
+        self.window.boot.quit_requested.connect(self._closed_early)
+        self.window.restore_geometry_text(self.settings.settings.geometry)
+        self.window.show()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(painted, PAINT_WITHIN_S)
+        self.milestone.emit("first_paint")
+        self._build()
+        self.presenter.runtime_changed(self.supervisor.state)
+
+    async def close(self) -> None:
+        """Put everything down; no process of ours is left when this returns."""
+        if hasattr(self, "window"):
+            self.settings.update(geometry=self.window.geometry_text())
+            self.window.hide()
+        await self._tasks.close()
+        if self._built:
+            self._built = False
+            await self.commands.close()
+            await self.presenter.close()
+            await self._drafts.close()
+        await self.settings.close()
+        await self.supervisor.stop()
+        if hasattr(self, "window"):
+            self.window.deleteLater()
+
+    def come_forward(self) -> None:
+        """Another start asked for this window."""
+        self.window.showNormal()
+        self.window.raise_()
+        self.window.activateWindow()
+
+    def once_ready(self, then: Callable[[], Coroutine[Any, Any, object]]) -> None:
+        """Run `then` when there is something to work with; an error is reported."""
+
+        async def wait() -> None:
+            await self.ready.wait()
+            await then()
+
+        self._tasks.start(wait())
+
+    def _runtime_changed(self, state: RuntimeState) -> None:
+        if state.stage == Stage.HEALTHY:
+            self.milestone.emit("runtime_ready")
+        if self._built:
+            self.presenter.runtime_changed(state)
+
+    def _usable(self) -> None:
+        self.ready.set()
+        self.milestone.emit("interactive")
+
+    def _build(self) -> None:
+        from holaboss_app.panes.chat.pane import ChatPane
+        from holaboss_app.panes.chat.presenter import ChatPresenter
+        from holaboss_app.panes.files.pane import FilesPane
+        from holaboss_app.panes.files.presenter import FilesPresenter
+        from holaboss_app.panes.settings.page import SettingsPage
+        from holaboss_app.panes.settings.presenter import SettingsPresenter
+        from holaboss_app.services.drafts import Drafts
+        from holaboss_app.shell.command_runner import CommandRunner
+        from holaboss_app.shell.presenter import AppPresenter
+        from holaboss_app.shell.providers import Providers
+        from holaboss_app.shell.space import Space
+        from holaboss_app.shell.workspaces import Workspaces
+
+        report, window = self._diagnostics.report, self.window
+        keychain = Keychain(self.profile.suffix)
+        self._drafts = Drafts(self.profile.drafts_file)
+        files_pane, chat_pane, page = FilesPane(), ChatPane(), SettingsPage()
+        window.set_panes(files_pane, chat_pane)
+        window.set_settings(page)
+        self.workspaces = Workspaces(self.settings, report, window)
+        self.providers = Providers(keychain, report, window)
+        files, chat = FilesPresenter(files_pane, report), ChatPresenter(chat_pane, self._drafts, report)
+        self.space = Space(window, files, chat, self.settings, report)
+        settings = SettingsPresenter(page, keychain, self.settings, report)
+        settings.show_profile(self.profile)
+        settings.theme_requested.connect(self.appearance.set_theme)
+        settings.scale_requested.connect(self.appearance.set_scale)
+        self.presenter = AppPresenter(
+            window, self.supervisor, self.workspaces, self.providers, self.space, settings, report
+        )
+        self.commands = CommandRunner(
+            window, self.presenter, self.workspaces, self.space, self.appearance, self.profile, report
+        )
+        self.commands.quit_requested.connect(self.quit_requested)
+        self.presenter.ready.connect(self._usable)
+        self._built = True
+        self._diagnostics.on_error = self._tell
+        if self.settings.notice is not None:
+            window.toasts.show(self.settings.notice, level="warning")
+
+    def _closed_early(self) -> None:
+        if not self._built:
+            self.quit_requested.emit()
+
+    def _tell(self, error: BaseException) -> None:
+        if isinstance(error, RuntimeUnreachableError):
+            self.presenter.suspect()
+        else:
+            what = str(error) or type(error).__name__
+            self.window.toasts.show(self.tr("Something went wrong: {what}").format(what=what))

@@ -1,0 +1,217 @@
+"""How a turn ended, or what it is doing: the line under an answer, and the card of a failure."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication, QLocale, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QHideEvent, QPainter, QPaintEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QToolButton, QWidget
+
+from holaboss_app.core.reducer import Status, TextSegment, ToolSegment, TurnError, TurnState
+from holaboss_app.panes.chat import trace
+from holaboss_app.theme import tokens as t
+from holaboss_app.theme.icons import icon, icon_pixmap
+from holaboss_app.theme.style import current_tokens, scaled, ui_font
+
+SETTINGS_CODES = frozenset(
+    {
+        "model_not_configured",
+        "provider_key_missing",
+        "provider_not_connected",
+        "bad_key",
+        "authentication",
+        "unauthorized",
+        "no_such_model",
+    }
+)
+"""Failures that are cured in the settings."""
+_PULSE_MS = 420
+
+
+class ActivityLine(QWidget):
+    """Three dots and a word while a turn runs. It owns the only timer of the transcript, and only while
+    visible."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._text, self._step = "", 0
+        self._timer = QTimer(self)
+        self._timer.setInterval(_PULSE_MS)
+        self._timer.timeout.connect(self._pulse)
+
+    def describe(self, text: str) -> None:
+        if text != self._text:
+            self._text = text
+            self.setAccessibleName(text)
+            self.update()
+
+    def fit(self, width: int) -> int:
+        return scaled(26)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._timer.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._timer.stop()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        tokens = current_tokens()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        dot, gap = scaled(6), scaled(4)
+        for index in range(3):
+            painter.setBrush(QColor(tokens.accent if index == self._step else tokens.border_strong))
+            painter.drawEllipse(index * (dot + gap), (self.height() - dot) // 2, dot, dot)
+        painter.setFont(ui_font(t.UI_POINTS - 0.25))
+        painter.setPen(QColor(tokens.text_muted))
+        left = 3 * (dot + gap) + scaled(6)
+        painter.drawText(self.rect().adjusted(left, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self._text)
+        painter.end()
+
+    def _pulse(self) -> None:
+        self._step = (self._step + 1) % 3
+        self.update()
+
+
+class Footer(QWidget):
+    """Under a finished answer: how it ended when that is not obvious, model, time, tokens, and a copy
+    button."""
+
+    copy_requested = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._copy = QToolButton(self)
+        self._copy.setIcon(icon("copy", "text_muted"))
+        self._copy.setToolTip(self.tr("Copy the answer"))
+        self._copy.setAccessibleName(self.tr("Copy the answer"))
+        self._copy.clicked.connect(self.copy_requested)
+        self._label = QLabel(self)
+        self._label.setProperty("role", "small")
+        self._label.setTextFormat(Qt.TextFormat.PlainText)
+
+    def describe(self, state: TurnState) -> None:
+        parts = [self._ending(state), state.model_id or "", self._duration(state), self._tokens(state)]
+        self._label.setText("  ·  ".join(part for part in parts if part))
+        self._copy.setVisible(bool(state.answer))
+
+    def fit(self, width: int) -> int:
+        return scaled(26)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        side = self.height()
+        self._copy.setIconSize(QSize(scaled(14), scaled(14)))
+        # The glyph, not its invisible frame, stands on the left edge of the text.
+        self._copy.setGeometry(-scaled(5), 0, side, side)
+        left = side if self._copy.isVisibleTo(self) else 0
+        self._label.setGeometry(left, 0, self.width() - left, side)
+
+    def _ending(self, state: TurnState) -> str:
+        if state.status is Status.PAUSED:
+            return self.tr("Stopped")
+        return self.tr("Waiting for you") if state.status is Status.WAITING_USER else ""
+
+    def _duration(self, state: TurnState) -> str:
+        seconds = state.duration_s
+        if seconds is None or seconds < 1:
+            return ""
+        if seconds < 60:
+            return self.tr("%1 s").replace("%1", str(round(seconds)))
+        return (
+            self.tr("%1 min %2 s")
+            .replace("%1", str(int(seconds // 60)))
+            .replace("%2", str(int(seconds % 60)))
+        )
+
+    def _tokens(self, state: TurnState) -> str:
+        if state.usage is None or not (state.usage.input_tokens or state.usage.output_tokens):
+            return ""
+        locale = QLocale()
+        text = self.tr("%1 in, %2 out").replace("%1", locale.toString(state.usage.input_tokens))
+        return text.replace("%2", locale.toString(state.usage.output_tokens))
+
+
+class ErrorCard(QFrame):
+    """A run failed: what happened, who said so, and the ways out."""
+
+    retry_requested = Signal()
+    settings_requested = Signal(str)
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._provider = ""
+        self.setProperty("surface", "danger")
+        self._icon = QLabel(self)
+        self._title = QLabel(self)
+        self._title.setTextFormat(Qt.TextFormat.PlainText)
+        self._detail = QLabel(self)
+        self._detail.setTextFormat(Qt.TextFormat.PlainText)
+        self._detail.setWordWrap(True)
+        self._detail.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._source = QLabel(self)
+        self._source.setTextFormat(Qt.TextFormat.PlainText)
+        self._source.setProperty("role", "small")
+        self._retry = QPushButton(self.tr("Try again"), self)
+        self._retry.clicked.connect(self.retry_requested)
+        self._settings = QPushButton(self.tr("Open model settings"), self)
+        self._settings.clicked.connect(self._open_settings)
+
+    def describe(self, error: TurnError) -> None:
+        self._provider = error.provider_id or ""
+        source = " / ".join(part for part in (error.provider_id, error.model_id) if part)
+        interrupted = error.code == "interrupted"
+        cut = self.tr("The answer was cut off")
+        title = cut if interrupted else self.tr("The model could not answer")
+        self._title.setText(title)
+        self._source.setText(source)
+        self._source.setVisible(bool(source))
+        self._detail.setText(error.message or self.tr("There is no further information."))
+        self._settings.setVisible(error.code in SETTINGS_CODES)
+        self.setAccessibleName(f"{title}. {error.message}")
+
+    def fit(self, width: int) -> int:
+        pad, gap = scaled(14), scaled(6)
+        font = ui_font()
+        font.setBold(True)
+        self._title.setFont(font)
+        side = scaled(18)
+        self._icon.setPixmap(icon_pixmap("alert", side, token="danger", ratio=self.devicePixelRatioF()))
+        self._icon.setGeometry(pad, pad, side, side)
+        left = pad + side + scaled(10)
+        inner = width - left - pad
+        y = pad
+        for label in (self._title, self._detail, self._source):
+            if not label.isVisibleTo(self):
+                continue
+            height = label.heightForWidth(inner) if label.wordWrap() else label.sizeHint().height()
+            label.setGeometry(left, y, inner, height)
+            y += height + gap
+        y += gap
+        x = left
+        height = self._retry.sizeHint().height()
+        for button in (self._retry, self._settings):
+            button.setGeometry(x, y, button.sizeHint().width(), height)
+            x += button.width() + scaled(8)
+        return y + height + pad
+
+    def _open_settings(self) -> None:
+        self.settings_requested.emit(f"models/{self._provider}" if self._provider else "models")
+
+
+def activity(state: TurnState) -> str:
+    """What a running turn is doing, in a few words."""
+    translate = QCoreApplication.translate
+    if state.status is Status.WAITING:
+        return translate("Activity", "Sending…")
+    if state.status is Status.RETRYING:
+        return state.retry_message or translate("Activity", "The model did not answer. Trying again…")
+    last = state.segments[-1] if state.segments else None
+    if last is None:
+        return translate("Activity", "Reading the workspace…")
+    if isinstance(last, ToolSegment) and last.state == "running":
+        return f"{trace.title(last)}…"
+    writing = isinstance(last, TextSegment) and not last.thinking
+    return translate("Activity", "Writing…") if writing else translate("Activity", "Thinking…")

@@ -1,0 +1,270 @@
+"""One piece of Markdown or plain text on screen.
+
+What a model writes is not trusted: raw HTML is shown as text, no image or style sheet is ever loaded, and a
+link only says where it wants to go. Selecting and copying are Qt's own.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, Qt, QUrl, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QImage,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QTextBlock,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextFormat,
+    QTextFrameFormat,
+    QTextLength,
+    QTextTable,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QFrame, QTextBrowser, QWidget
+
+from holaboss_app.theme import tokens as t
+from holaboss_app.theme.style import current_tokens, mono_font, scale, scaled, ui_font
+
+LINKS = ("http", "https", "mailto")
+_MARKDOWN = QTextDocument.MarkdownFeature.MarkdownDialectGitHub | QTextDocument.MarkdownFeature.MarkdownNoHTML
+_NOTHING = QImage(1, 1, QImage.Format.Format_ARGB32)
+_NOTHING.fill(Qt.GlobalColor.transparent)
+_LINE_HEIGHT, _TABLE_LINE_HEIGHT = 140.0, 105.0
+_HEADING_POINTS = {1: 15.0, 2: 13.0, 3: 11.5}
+_PERCENT = QTextBlockFormat.LineHeightTypes.ProportionalHeight.value
+
+
+class ProseView(QTextBrowser):
+    """A column of text as high as it needs to be: `fit` lays it out for a width and gives the height in
+    pixels."""
+
+    link_activated = Signal(QUrl)
+    selecting = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.text = ""
+        self._muted = False
+        self._plain = False
+        self._laid_out = (-1, 0)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setOpenLinks(False)
+        self.setUndoRedoEnabled(False)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setAccessibleName(self.tr("Text"))
+        self.document().setDocumentMargin(0)
+        self.anchorClicked.connect(self._follow)
+        self.selectionChanged.connect(self._selection_changed)
+        self.restyle()
+
+    def restyle(self) -> None:
+        """Take font and colours from the theme again."""
+        self.setFont(ui_font(t.PROSE_POINTS))
+        self.document().setDefaultFont(self.font())
+        self.document().setIndentWidth(scaled(22))
+        self._show()
+
+    def set_markdown(self, source: str, *, muted: bool = False) -> None:
+        self._set(source, plain=False, muted=muted)
+
+    def set_plain(self, text: str) -> None:
+        self._set(text, plain=True, muted=False)
+
+    def fit(self, width: int) -> int:
+        """Lay out for `width` and answer the height."""
+        if self._laid_out[0] != width:
+            document = self.document()
+            document.setTextWidth(width)
+            self._laid_out = (width, round(document.size().height() + 0.49))
+        return self._laid_out[1]
+
+    def natural_width(self, widest: int) -> int:
+        """The width the text would like, up to `widest`."""
+        self.fit(widest)
+        return min(widest, round(self.document().idealWidth() + 1.5))
+
+    @property
+    def has_selection(self) -> bool:
+        return self.textCursor().hasSelection()
+
+    def loadResource(self, kind: int, url: QUrl | str) -> QImage:
+        # Answering with nothing at all would let Qt fall back to reading the file itself.
+        return _NOTHING
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        # All other keys scroll the transcript.
+        if event.matches(QKeySequence.StandardKey.Copy) or event.matches(QKeySequence.StandardKey.SelectAll):
+            super().keyPressEvent(event)
+        else:
+            event.ignore()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self._plain or ">" not in self.text:
+            return
+        painter = QPainter(self.viewport())
+        layout, block = self.document().documentLayout(), self.document().begin()
+        while block.isValid():
+            if block.blockFormat().intProperty(QTextFormat.Property.BlockQuoteLevel):
+                area = layout.blockBoundingRect(block)
+                painter.fillRect(
+                    0, round(area.top()), 3, round(area.height()), QColor(current_tokens().border_strong)
+                )
+            block = block.next()
+        painter.end()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._laid_out = (-1, 0)
+
+    def _set(self, source: str, *, plain: bool, muted: bool) -> None:
+        if (source, plain, muted) == (self.text, self._plain, self._muted):
+            return
+        self.text, self._plain = source, plain
+        self._muted = muted
+        self._show()
+
+    def _show(self) -> None:
+        self._laid_out = (-1, 0)
+        if self._plain:
+            self.setPlainText(self.text)
+            _space_lines(self.document())
+        else:
+            self.document().setMarkdown(self.text, _MARKDOWN)
+            dress(self.document(), self.text)
+        if self._muted:
+            _mute(self.document())
+
+    def _follow(self, url: QUrl) -> None:
+        if url.scheme().lower() in LINKS:
+            self.link_activated.emit(url)
+
+    def _selection_changed(self) -> None:
+        if self.has_selection:
+            self.selecting.emit()
+
+
+def dress(document: QTextDocument, source: str) -> None:
+    """Give a parsed document its looks. Each pass runs only when the source can contain what it is for."""
+    _space_lines(document)
+    if "`" in source or "#" in source or ">" in source or "=" in source or "-" in source:
+        _dress_blocks(document)
+    if "|" in source:
+        for frame in document.rootFrame().childFrames():
+            if isinstance(frame, QTextTable):
+                _dress_table(frame)
+
+
+def _space_lines(document: QTextDocument) -> None:
+    cursor = QTextCursor(document)
+    cursor.select(QTextCursor.SelectionType.Document)
+    spacing = QTextBlockFormat()
+    spacing.setLineHeight(_LINE_HEIGHT, _PERCENT)
+    cursor.mergeBlockFormat(spacing)
+
+
+def _mute(document: QTextDocument) -> None:
+    cursor = QTextCursor(document)
+    cursor.select(QTextCursor.SelectionType.Document)
+    look = QTextCharFormat()
+    look.setForeground(QColor(current_tokens().text_muted))
+    cursor.mergeCharFormat(look)
+
+
+def _dress_blocks(document: QTextDocument) -> None:
+    block = document.begin()
+    while block.isValid():
+        form = block.blockFormat()
+        if level := form.headingLevel():
+            _dress_heading(block, level)
+        elif form.intProperty(QTextFormat.Property.BlockQuoteLevel):
+            _dress_quote(block)
+        elif form.hasProperty(QTextFormat.Property.BlockTrailingHorizontalRulerWidth):
+            look = QTextBlockFormat()
+            look.setBackground(QColor(current_tokens().border))
+            QTextCursor(block).mergeBlockFormat(look)
+        _dress_inline_code(block)
+        block = block.next()
+
+
+def _dress_heading(block: QTextBlock, level: int) -> None:
+    look = QTextCharFormat()
+    look.setFontPointSize(_HEADING_POINTS.get(level, t.PROSE_POINTS) * scale())
+    look.setFontWeight(QFont.Weight.DemiBold)
+    look.setProperty(QTextFormat.Property.FontSizeAdjustment, 0)
+    cursor = QTextCursor(block)
+    cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
+    cursor.mergeCharFormat(look)
+    space = QTextBlockFormat()
+    space.setTopMargin(0 if block.blockNumber() == 0 else scaled(10))
+    space.setBottomMargin(scaled(4))
+    cursor.mergeBlockFormat(space)
+
+
+def _dress_quote(block: QTextBlock) -> None:
+    look = QTextCharFormat()
+    look.setForeground(QColor(current_tokens().text_muted))
+    cursor = QTextCursor(block)
+    cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+    cursor.mergeCharFormat(look)
+    space = QTextBlockFormat()
+    space.setLeftMargin(scaled(16))
+    space.setTopMargin(scaled(4))
+    space.setBottomMargin(scaled(8))
+    cursor.mergeBlockFormat(space)
+
+
+def _dress_inline_code(block: QTextBlock) -> None:
+    look = QTextCharFormat()
+    look.setBackground(QColor(current_tokens().sunken))
+    look.setFontFamilies(mono_font().families())
+    look.setFontPointSize((t.PROSE_POINTS - 0.75) * scale())
+    pieces = block.begin()
+    spans: list[tuple[int, int]] = []
+    while not pieces.atEnd():
+        piece = pieces.fragment()
+        if piece.charFormat().fontFixedPitch():
+            spans.append((piece.position(), piece.length()))
+        pieces += 1
+    cursor = QTextCursor(block)
+    for position, length in spans:
+        cursor.setPosition(position)
+        cursor.setPosition(position + length, QTextCursor.MoveMode.KeepAnchor)
+        cursor.mergeCharFormat(look)
+
+
+def _dress_table(table: QTextTable) -> None:
+    tokens = current_tokens()
+    shape = table.format()
+    shape.setBorder(1)
+    shape.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
+    shape.setBorderBrush(QColor(tokens.border))
+    shape.setBorderCollapse(True)
+    shape.setCellPadding(scaled(6))
+    shape.setCellSpacing(0)
+    shape.setTopMargin(scaled(4))
+    shape.setBottomMargin(scaled(8))
+    shape.setWidth(QTextLength())
+    table.setFormat(shape)
+    inside = table.firstCursorPosition()
+    inside.setPosition(table.lastCursorPosition().position(), QTextCursor.MoveMode.KeepAnchor)
+    spacing = QTextBlockFormat()
+    spacing.setLineHeight(_TABLE_LINE_HEIGHT, _PERCENT)
+    inside.mergeBlockFormat(spacing)
+    for column in range(table.columns()):
+        cell = table.cellAt(0, column)
+        look = cell.format()
+        look.setBackground(QColor(tokens.sunken))
+        cell.setFormat(look)

@@ -1,0 +1,185 @@
+"""What happened between question and answer: one quiet row per tool call and per thought, opened on demand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from PySide6.QtCore import QCoreApplication, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
+
+from holaboss_app.core.reducer import ToolSegment
+from holaboss_app.theme import tokens as t
+from holaboss_app.theme.icons import icon_pixmap
+from holaboss_app.theme.style import current_tokens, scaled, ui_font
+
+BLEED = 8
+"""A row is wider than the column of text by this much on either side, for the frame under the pointer."""
+SHOWN_LINES = 60
+"""Lines of a result that are shown."""
+
+_ICONS = {
+    "bash": "terminal",
+    "read": "file",
+    "write": "pencil",
+    "edit": "pencil",
+    "grep": "search",
+    "find": "search",
+    "ls": "folder",
+}
+_SUBJECTS = ("command", "path", "file_path", "pattern", "query", "url", "name")
+
+
+class TraceHeader(QAbstractButton):
+    """A row that folds and unfolds: icon, title, one muted line, state."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._icon, self._title, self._summary, self._mark = "sparkle", "", "", ""
+        self._opens = True
+        self.setCheckable(True)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def describe(self, icon: str, title: str, summary: str, mark: str, state: str) -> None:
+        """`mark` is `done`, `failed`, `running` or empty; `state` is the same in words, for screen readers."""
+        self._icon, self._title, self._summary, self._mark = icon, title, summary, mark
+        self.setAccessibleName(", ".join(part for part in (title, summary, state) if part))
+        self.setToolTip(summary if len(summary) > 40 else "")
+        self.update()
+
+    def fit(self, width: int) -> int:
+        return scaled(t.CONTROL_HEIGHT)
+
+    def sizeHint(self) -> QSize:
+        return QSize(scaled(320), scaled(t.CONTROL_HEIGHT))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        tokens = current_tokens()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if self.underMouse() or self.hasFocus():
+            painter.setPen(QPen(QColor(tokens.accent), 2) if self.hasFocus() else Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(tokens.hover))
+            painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), t.RADIUS, t.RADIUS)
+        side, x = scaled(15), BLEED
+        failed = self._mark == "failed"
+        self._draw_icon(painter, self._icon, x, side, "danger" if failed else "text_muted")
+        x += side + scaled(9)
+        end = self.width() - BLEED - side
+        self._draw_icon(
+            painter, "chevron-down" if self.isChecked() else "chevron-right", end, side, "text_muted"
+        )
+        end = self._draw_mark(painter, end - scaled(8), side)
+        x = self._draw_text(
+            painter, x, end, self._title, QFont.Weight.Medium, tokens.danger if failed else tokens.text
+        )
+        self._draw_text(painter, x + scaled(8), end, self._summary, QFont.Weight.Normal, tokens.text_muted)
+        painter.end()
+
+    def _draw_icon(self, painter: QPainter, name: str, x: int, side: int, token: str) -> None:
+        top = (self.height() - side) // 2
+        painter.drawPixmap(x, top, icon_pixmap(name, side, token=token, ratio=self.devicePixelRatioF()))
+
+    def _draw_mark(self, painter: QPainter, end: int, side: int) -> int:
+        """The state, right-aligned at `end`; answers where it begins."""
+        if self._mark == "running":
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(current_tokens().accent))
+            dot = scaled(7)
+            painter.drawEllipse(end - dot - scaled(4), (self.height() - dot) // 2, dot, dot)
+        elif self._mark:
+            failed = self._mark == "failed"
+            self._draw_icon(
+                painter, "alert" if failed else "check", end - side, side, "danger" if failed else "success"
+            )
+        return end - side - scaled(8)
+
+    def _draw_text(
+        self, painter: QPainter, x: int, end: int, text: str, weight: QFont.Weight, colour: str
+    ) -> int:
+        font = ui_font(t.UI_POINTS - 0.25)
+        font.setWeight(weight)
+        painter.setFont(font)
+        painter.setPen(QColor(colour))
+        metrics = painter.fontMetrics()
+        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(0, end - x))
+        painter.drawText(QRect(x, 0, max(0, end - x), self.height()), Qt.AlignmentFlag.AlignVCenter, shown)
+        return min(end, x + metrics.horizontalAdvance(shown))
+
+
+def show_tool(header: TraceHeader, tool: ToolSegment) -> None:
+    """Describe one tool call on its row."""
+    mark = {"running": "running", "done": "done"}.get(tool.state, "failed")
+    header.describe(
+        _ICONS.get(tool.name, "sparkle"), title(tool), subject(tool.arguments), mark, state_words(tool)
+    )
+
+
+def show_thought(header: TraceHeader, text: str, *, running: bool) -> None:
+    translate = QCoreApplication.translate
+    words = translate("Trace", "Thinking") if running else translate("Trace", "Thought")
+    first = next((line.strip(" *#") for line in text.split("\n") if line.strip()), "")
+    header.describe("sparkle", words, first, "running" if running else "", "")
+
+
+def title(tool: ToolSegment) -> str:
+    """What the call does, as a person would say it."""
+    translate = QCoreApplication.translate
+    running = tool.state == "running"
+    titles = {
+        "bash": (translate("Trace", "Running a command"), translate("Trace", "Ran a command")),
+        "read": (translate("Trace", "Reading"), translate("Trace", "Read")),
+        "write": (translate("Trace", "Writing"), translate("Trace", "Wrote")),
+        "edit": (translate("Trace", "Editing"), translate("Trace", "Edited")),
+        "grep": (translate("Trace", "Searching for"), translate("Trace", "Searched for")),
+        "find": (translate("Trace", "Looking for"), translate("Trace", "Looked for")),
+        "ls": (translate("Trace", "Listing"), translate("Trace", "Listed")),
+    }
+    doing, did = titles.get(tool.name, (tool.name, tool.name))
+    return doing if running else did
+
+
+def state_words(tool: ToolSegment) -> str:
+    translate = QCoreApplication.translate
+    words = {
+        "running": translate("Trace", "running"),
+        "done": translate("Trace", "done"),
+        "failed": translate("Trace", "failed"),
+        "interrupted": translate("Trace", "interrupted"),
+    }
+    return words[tool.state]
+
+
+def subject(arguments: Mapping[str, Any]) -> str:
+    """The one argument that says most, on one line."""
+    for name in _SUBJECTS:
+        if isinstance(value := arguments.get(name), str) and value.strip():
+            return " ".join(value.split())
+    return " ".join(str(value) for value in arguments.values() if isinstance(value, str | int))[:200]
+
+
+def details(tool: ToolSegment) -> list[tuple[str, str, str]]:
+    """`(title, language, text)` of what an opened row shows: what it was asked, and what came back."""
+    translate = QCoreApplication.translate
+    if tool.name == "bash" and isinstance(command := tool.arguments.get("command"), str):
+        asked = (translate("Trace", "Command"), "bash", command)
+    else:
+        text = json.dumps(dict(tool.arguments), indent=2, ensure_ascii=False)
+        asked = (translate("Trace", "Arguments"), "json", text)
+    if tool.state == "running":
+        return [asked]
+    empty = translate("Trace", "(nothing)")
+    return [asked, (translate("Trace", "Result"), "", shortened(tool.result) or empty)]
+
+
+def shortened(text: str) -> str:
+    """At most `SHOWN_LINES` lines, with a line that says how many more there are."""
+    lines = text.rstrip("\n").split("\n")
+    if len(lines) <= SHOWN_LINES:
+        return "\n".join(lines)
+    more = QCoreApplication.translate("Trace", "… %n more line(s)", "", len(lines) - SHOWN_LINES)
+    return "\n".join([*lines[:SHOWN_LINES], more])

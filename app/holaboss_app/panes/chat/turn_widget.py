@@ -1,0 +1,262 @@
+"""One turn on screen: what the person said, and a column of everything the answer consists of.
+
+It draws a `TurnState` and holds no truth of its own. `refresh` brings it up to date with what is new,
+`arrange` puts its parts below each other for a width and answers the height. Turn widgets are reused:
+binding one to another turn keeps its widgets and replaces their contents.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TypeAlias
+
+from PySide6.QtCore import QRect, QUrl, Signal
+from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from holaboss_app.core.reducer import TextSegment, ToolSegment, TurnState
+from holaboss_app.panes.chat.folded import FoldedPart
+from holaboss_app.panes.chat.highlight import Lexing
+from holaboss_app.panes.chat.outcome import ActivityLine, ErrorCard, Footer, activity
+from holaboss_app.panes.chat.prose import ProseView
+from holaboss_app.panes.chat.text_column import Piece, Shelf, TextColumn
+from holaboss_app.panes.chat.trace import BLEED, TraceHeader
+from holaboss_app.theme import tokens as t
+from holaboss_app.theme.style import current_tokens, scaled
+
+TOP, BOTTOM, GAP = 12, 12, 8
+_PAD_X, _PAD_Y = 14, 9
+_FOLDED_HEIGHT = 220
+_MESSAGE = "message"
+"""The name under which an unfolded long message is remembered."""
+
+Part: TypeAlias = TextColumn | FoldedPart
+Key: TypeAlias = tuple[int, str]
+
+
+class TurnWidget(QWidget):
+    """`changed` asks for a new layout after something was folded or unfolded."""
+
+    changed = Signal()
+    selecting = Signal()
+    retry_requested = Signal(str)
+    settings_requested = Signal(str)
+    link_activated = Signal(QUrl)
+
+    def __init__(self, parent: QWidget, lexing: Lexing) -> None:
+        super().__init__(parent)
+        self._state: TurnState | None = None
+        self._unfolded: set[str] = set()
+        self._shelf = Shelf(self, lexing, self._adopt)
+        self._parts: dict[Key, Part] = {}
+        self._headers: list[TraceHeader] = []
+        self._bubble = QRect()
+        self._dirty = True
+        self._arranged = (-1, 0)
+        self._message = ProseView(self)
+        self._adopt(self._message)
+        self._more = QPushButton(self)
+        self._more.setProperty("kind", "link")
+        self._more.clicked.connect(partial(self._toggle, _MESSAGE))
+        self._activity = ActivityLine(self)
+        self._error = ErrorCard(self)
+        self._error.retry_requested.connect(self._retry)
+        self._error.settings_requested.connect(self.settings_requested)
+        self._footer = Footer(self)
+        self._footer.copy_requested.connect(self._copy_answer)
+
+    def bind(self, state: TurnState, unfolded: set[str]) -> None:
+        """Show another turn. `unfolded` is kept by the caller and remembers what a person opened."""
+        self._state, self._unfolded = state, unfolded
+        self._message.setAccessibleName(self.tr("Your message"))
+        self.setAccessibleName(self.tr("Conversation turn"))
+        self._message.set_plain(state.text.strip("\n"))
+        self.refresh()
+
+    def unbind(self) -> None:
+        self.hide()
+        for key in list(self._parts):
+            self._drop(key)
+        self._activity.hide()
+        self._state = None
+
+    def restyle(self) -> None:
+        """The theme or the text scale changed."""
+        for piece in [self._message, *self._pieces()]:
+            piece.restyle()
+        self._dirty = True
+
+    def refresh(self) -> None:
+        """Bring everything up to date with the state."""
+        state = self._state
+        if state is None:
+            return
+        self._dirty = True
+        if self._message.text != (text := state.text.strip("\n")):
+            self._message.set_plain(text)
+        wanted: set[Key] = set()
+        segments = state.segments
+        for segment in segments:
+            key = _key(segment)
+            wanted.add(key)
+            running = not state.is_final and segment is segments[-1]
+            self._show_segment(key, segment, running=running, final=state.is_final or not running)
+        for key in self._parts.keys() - wanted:
+            self._drop(key)
+        self._show_outcome(state)
+
+    def arrange(self, width: int) -> int:
+        """Lay everything out for `width`; the height in pixels. Costs nothing when nothing changed."""
+        if not self._dirty and self._arranged[0] == width:
+            return self._arranged[1]
+        y = self._arrange_message(scaled(TOP), width)
+        after_row = False
+        for key in sorted(self._parts):
+            part = self._parts[key]
+            if isinstance(part, FoldedPart):
+                y = self._arrange_folded(part, y, width)
+            else:
+                y += scaled(GAP) if after_row else 0
+                for piece in part.pieces:
+                    y = _put(piece, BLEED, y, width) + scaled(GAP)
+            after_row = isinstance(part, FoldedPart)
+        for widget in (self._error, self._activity, self._footer):
+            if widget.isVisibleTo(self):
+                y = _put(widget, BLEED, y + scaled(2), width) + scaled(2)
+        self._dirty = False
+        self._arranged = (width, y + scaled(BOTTOM))
+        return self._arranged[1]
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._bubble.isEmpty() or not event.rect().intersects(self._bubble):
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QColor(0, 0, 0, 0))
+        painter.setBrush(QColor(current_tokens().bubble))
+        painter.drawRoundedRect(self._bubble, t.RADIUS_BUBBLE, t.RADIUS_BUBBLE)
+        painter.end()
+
+    def _show_segment(
+        self, key: Key, segment: TextSegment | ToolSegment, *, running: bool, final: bool
+    ) -> None:
+        part = self._parts.get(key)
+        if isinstance(segment, TextSegment) and not segment.thinking:
+            if not isinstance(part, TextColumn):
+                part = self._parts[key] = TextColumn(self._shelf)
+            part.show(segment.text, final=final)
+            return
+        if not isinstance(part, FoldedPart):
+            part = self._parts[key] = FoldedPart(self._take_header(key), self._shelf)
+        unfolded = _name(key) in self._unfolded
+        if isinstance(segment, ToolSegment):
+            part.show_tool(segment, unfolded=unfolded)
+        else:
+            part.show_thought(segment, running=running, unfolded=unfolded)
+
+    def _show_outcome(self, state: TurnState) -> None:
+        self._activity.setVisible(not state.is_final)
+        self._activity.describe(activity(state))
+        self._error.setVisible(state.error is not None)
+        if state.error is not None:
+            self._error.describe(state.error)
+        self._footer.setVisible(state.is_final and state.error is None)
+        if state.is_final:
+            self._footer.describe(state)
+
+    def _arrange_folded(self, part: FoldedPart, y: int, width: int) -> int:
+        y = _put(part.header, 0, y, width + 2 * BLEED) + scaled(2)
+        indent = scaled(24)
+        for piece in part.pieces:
+            y = _put(piece, BLEED + indent, y + scaled(2), width - indent) + scaled(6)
+        return y
+
+    def _arrange_message(self, y: int, width: int) -> int:
+        """The bubble on the right; a long message is folded."""
+        if not self._message.text:
+            self._message.hide()
+            self._more.hide()
+            self._bubble = QRect()
+            return y
+        pad_x, pad_y = scaled(_PAD_X), scaled(_PAD_Y)
+        inner = self._message.natural_width(min(round(width * 0.82), scaled(600)) - 2 * pad_x)
+        full = self._message.fit(inner)
+        limit = scaled(_FOLDED_HEIGHT)
+        long = full > limit * 1.25
+        shown = full if not long or _MESSAGE in self._unfolded else limit
+        self._more.setVisible(long)
+        more = self._more.sizeHint().height() if long else 0
+        outer = inner + 2 * pad_x
+        left = BLEED + width - outer
+        # Qt puts the air of a line below its text; the bubble gives it back above.
+        air = round(self._message.fontMetrics().lineSpacing() * 0.1)
+        self._message.show()
+        self._message.setGeometry(left + pad_x, y + pad_y + air, inner, shown)
+        if long:
+            text = self.tr("Show less") if _MESSAGE in self._unfolded else self.tr("Show all")
+            self._more.setText(text)
+            self._more.setGeometry(
+                left + pad_x - 3, y + pad_y + shown + 2, self._more.sizeHint().width(), more
+            )
+        self._bubble = QRect(left, y, outer, shown + more + 2 * pad_y - air)
+        self.update()
+        return self._bubble.bottom() + 1 + scaled(14)
+
+    def _pieces(self) -> list[Piece]:
+        return [piece for part in self._parts.values() for piece in part.pieces]
+
+    def _adopt(self, piece: Piece) -> None:
+        piece.selecting.connect(self.selecting)
+        if isinstance(piece, ProseView):
+            piece.link_activated.connect(self.link_activated)
+
+    def _take_header(self, key: Key) -> TraceHeader:
+        header = self._headers.pop() if self._headers else TraceHeader(self)
+        header.setProperty("fold", _name(key))
+        header.clicked.connect(self._header_clicked)
+        header.show()
+        return header
+
+    def _drop(self, key: Key) -> None:
+        part = self._parts.pop(key)
+        part.clear()
+        if isinstance(part, FoldedPart):
+            part.header.hide()
+            part.header.clicked.disconnect(self._header_clicked)
+            self._headers.append(part.header)
+
+    def _header_clicked(self) -> None:
+        header = self.sender()
+        if isinstance(header, TraceHeader):
+            self._toggle(str(header.property("fold")))
+
+    def _toggle(self, name: str) -> None:
+        self._unfolded ^= {name}
+        self.refresh()
+        self.changed.emit()
+
+    def _retry(self) -> None:
+        if self._state is not None:
+            self.retry_requested.emit(self._state.input_id)
+
+    def _copy_answer(self) -> None:
+        if self._state is not None:
+            QGuiApplication.clipboard().setText(self._state.answer)
+
+
+def _key(segment: TextSegment | ToolSegment) -> Key:
+    if isinstance(segment, ToolSegment):
+        return segment.content_index, f"tool {segment.call_id}"
+    return segment.content_index, "thinking" if segment.thinking else "text"
+
+
+def _name(key: Key) -> str:
+    return f"{key[0]} {key[1]}"
+
+
+def _put(widget: Piece | TraceHeader | ActivityLine | ErrorCard | Footer, x: int, y: int, width: int) -> int:
+    """Place `widget`; answers its bottom."""
+    height = widget.fit(width)
+    if widget.geometry() != (place := QRect(x, y, width, height)):
+        widget.setGeometry(place)
+    return y + height

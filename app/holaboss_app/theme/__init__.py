@@ -1,0 +1,1 @@
+"""How the application looks: tokens, palettes made of them, one style sheet, icons. No colour elsewhere."""

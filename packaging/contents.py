@@ -1,0 +1,113 @@
+"""What goes into the frozen programs and what stays out: plain lists, read by `holaboss.spec` and the tests.
+
+`measure.py` holds the resulting folder to its budget. Nothing here imports PyInstaller.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatch
+
+# The desktop starts the runtime as a sibling program: these names are a contract between the two.
+DESKTOP = "holaboss"
+RUNTIME = "holaboss-runtime"
+
+# Parts of the standard library that only an interpreter at a prompt or a test run uses.
+_NEVER_FROZEN = ["tkinter", "pydoc_data", "lib2to3", "idlelib", "pytest", "_pytest", "hypothesis"]
+
+# uvicorn would take both merely because they are installed on the building machine.
+_OPTIONAL_ACCELERATORS = ["uvloop", "httptools", "watchfiles", "websockets"]
+
+_QT_MODULES_UNUSED = [
+    f"PySide6.{module}"
+    for module in (
+        "QtConcurrent",
+        "QtDesigner",
+        "QtHelp",
+        "QtOpenGL",
+        "QtOpenGLWidgets",
+        "QtPrintSupport",
+        "QtQml",
+        "QtQuick",
+        "QtQuick3D",
+        "QtQuickControls2",
+        "QtQuickTest",
+        "QtQuickWidgets",
+        "QtSql",
+        "QtTest",
+        "QtUiTools",
+        "QtXml",
+    )
+]
+
+DESKTOP_EXCLUDES = [
+    *_NEVER_FROZEN,
+    *_OPTIONAL_ACCELERATORS,
+    *_QT_MODULES_UNUSED,
+    "anthropic",
+    "apsw",
+    "fastapi",
+    "holaboss_runtime",
+    "openai",
+    "pydantic_ai",
+    "starlette",
+    "unittest",  # the runtime needs it: a library below pydantic-ai builds a mock from it at import
+    "uvicorn",
+]
+
+RUNTIME_EXCLUDES = [
+    *_NEVER_FROZEN,
+    *_OPTIONAL_ACCELERATORS,
+    "PySide6",
+    "holaboss_app",
+    "keyring",
+    "qasync",
+    "shiboken6",
+]
+
+# Modules that are named by a string or imported inside a function that no analysis sees.
+RUNTIME_HIDDEN_IMPORTS = [
+    "uvicorn.lifespan.off",
+    "uvicorn.loops.asyncio",
+    "uvicorn.protocols.http.h11_impl",
+]
+
+# Distributions whose own version is looked up at import time.
+RUNTIME_METADATA = [
+    "anthropic",
+    "genai-prices",
+    "openai",
+    "opentelemetry-api",
+    "pydantic-ai-slim",
+    "pydantic-graph",
+]
+
+# Files of a collected folder that a desktop program never opens.
+_DROPPED_FILES = [
+    "PySide6/Qt/translations/*",
+    "PySide6/Qt/qml/*",
+    "PySide6/Qt/plugins/egldeviceintegrations/*",
+    "PySide6/Qt/plugins/generic/*",
+    "PySide6/Qt/plugins/networkinformation/*",
+    "PySide6/Qt/plugins/imageformats/libq[!sjwgi]*",  # keeps svg, jpeg, webp, gif, ico
+    "PySide6/Qt/plugins/imageformats/libqicns*",
+    "PySide6/Qt/plugins/platforms/libq[!oxwc]*",  # keeps offscreen, xcb, wayland, cocoa
+    "PySide6/Qt/plugins/platformthemes/libqgtk3*",
+    "PySide6/Qt/lib/libQt6EglFs*",
+    "PySide6/Qt/lib/libQt6OpenGL*",
+    "PySide6/Qt/lib/libQt6Qml*",
+    "PySide6/Qt/lib/libQt6Quick*",
+    # Only the GTK theme above asks for these, and the scan for libraries happens before it is dropped.
+    "libatk-*",
+    "libatk_*",
+    "libatspi*",
+    "libcairo*",
+    "libepoxy*",
+    "libgdk*",
+    "libgtk-*",
+    "libpango*",
+]
+
+
+def is_shipped(destination: str) -> bool:
+    """Whether a collected file belongs into the folder; `destination` is its path there."""
+    return not any(fnmatch(destination, pattern) for pattern in _DROPPED_FILES)

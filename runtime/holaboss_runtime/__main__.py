@@ -1,0 +1,53 @@
+"""The one program of the runtime, `holaboss-runtime`: the server and every child it starts are sub-commands.
+
+Each imports only what it needs: a child must not pay for a server, nor a server for an agent.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+USAGE = """\
+usage: holaboss-runtime [serve | openapi [FILE] | --version]
+
+  serve     run the server (also without any argument); see README.md for its environment variables
+  openapi   write the description of its HTTP interface to FILE or stdout
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The exit status. 2 for a command line that makes no sense and for a server that cannot start."""
+    command, *rest = (list(sys.argv[1:] if argv is None else argv)) or ["serve"]
+    match command, rest:
+        case "serve", []:
+            from holaboss_runtime.server import serve
+
+            return serve()
+        case "harness-host", []:
+            from holaboss_runtime.harness.host.main import main as host
+
+            return host() or 0
+        case "demo-provider", []:
+            from holaboss_runtime.demo_provider.main import main as demo_provider
+
+            return demo_provider() or 0
+        case "openapi", [] | [_]:
+            from holaboss_runtime.cli.openapi import write_openapi
+
+            return write_openapi(*rest)
+        case (("--version" | "-V"), []):
+            from holaboss_client import PRODUCT_VERSION
+
+            sys.stdout.write(f"holaboss-runtime {PRODUCT_VERSION}\n")
+            return 0
+        case (("--help" | "-h"), _):
+            sys.stdout.write(USAGE)
+            return 0
+        case _:
+            sys.stderr.write(USAGE)
+            return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

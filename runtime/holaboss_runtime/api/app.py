@@ -1,0 +1,42 @@
+"""The application: every route in one place, without the gate (see `middleware`)."""
+
+from __future__ import annotations
+
+import warnings
+
+from fastapi import FastAPI
+from pydantic.warnings import UnsupportedFieldAttributeWarning
+from starlette.types import ASGIApp
+
+from holaboss_client import PRODUCT_VERSION
+from holaboss_runtime.api import problems
+from holaboss_runtime.api.middleware import Access, Gate
+from holaboss_runtime.api.routes import runtime, sessions, streams, workspaces
+from holaboss_runtime.api.state import RuntimeState
+
+
+def build_routes() -> FastAPI:
+    """No documentation pages, no redirects, no CORS; the schema is served by a route of ours, behind the
+    token.
+    """
+    # FastAPI silences this warning while it builds a body model; ours are built on first use, outside of
+    # that.
+    warnings.filterwarnings("ignore", category=UnsupportedFieldAttributeWarning)
+    app = FastAPI(
+        title="Holaboss runtime",
+        version=PRODUCT_VERSION,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    problems.install(app)
+    for router in (runtime.health, runtime.router, workspaces.router, sessions.router, streams.router):
+        app.include_router(router)
+    return app
+
+
+def build_app(state: RuntimeState, access: Access) -> ASGIApp:
+    app = build_routes()
+    app.state.runtime = state
+    return Gate(app, access)

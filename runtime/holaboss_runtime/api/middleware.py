@@ -1,0 +1,139 @@
+"""The gate in front of every route: who asks, through which name, and how much they send.
+
+Pure ASGI. Loopback is not a boundary: any program and any web page on the machine can reach the port, so the
+Host must be ours (against DNS rebinding), there is no Origin a browser could send that is welcome, and the
+token decides.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from holaboss_runtime.api.problems import ProblemResponse, problem
+from holaboss_runtime.errors import DomainError
+
+log = logging.getLogger(__name__)
+
+MAX_BODY_BYTES = 10 * 1024 * 1024
+OPEN_PATH = "/healthz"
+POKE_PATH = "/api/v1/lifecycle/poke"
+_WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """`hosts` are the exact values of the Host header that are answered. `poke_token` opens the poke route
+    only.
+    """
+
+    token: str = field(repr=False)
+    poke_token: str = field(repr=False)
+    hosts: frozenset[str]
+
+
+class Gate:
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        refusal = self._refusal(scope)
+        if refusal is None:
+            try:
+                receive = await _bounded(scope, receive)
+            except DomainError as error:
+                refusal = problem(415 if error.kind == "invalid" else 413, error.code, error.detail)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
+        await self._answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def watched(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except Exception:
+            log.exception("%s %s failed", scope["method"], scope["path"])
+            if started:
+                raise  # the server cuts the connection, so that half an answer is not taken for a whole one
+            await problem(500, "internal", "Something went wrong inside the runtime.")(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> ProblemResponse | None:
+        hosts = [value.decode("latin-1").lower() for name, value in scope["headers"] if name == b"host"]
+        if len(hosts) != 1 or hosts[0] not in self._access.hosts:
+            return problem(421, "host_not_allowed", "This server does not answer under that host name.")
+        if any(name == b"origin" for name, _ in scope["headers"]):
+            return problem(403, "origin_not_allowed", "Web pages may not use this server.")
+        if scope["path"] == OPEN_PATH or self._authorised(scope):
+            return None
+        challenge = {"www-authenticate": "Bearer"}
+        return problem(401, "unauthorized", "A valid bearer token is needed.", headers=challenge)
+
+    def _authorised(self, scope: Scope) -> bool:
+        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        if len(given) != 1 or given[0][:7].lower() != b"bearer ":
+            return False
+        token = given[0][7:].strip()
+        allowed = hmac.compare_digest(token, self._access.token.encode())
+        if scope["path"] == POKE_PATH:
+            allowed |= hmac.compare_digest(token, self._access.poke_token.encode())
+        return allowed
+
+
+def allowed_hosts(host: str, port: int, extra: Iterable[str]) -> frozenset[str]:
+    """What the Host header may say: the loopback address, the bound one, and the names a deployment lists.
+
+    An extra name without a port stands for itself with and without the port of this server.
+    """
+    names = {f"127.0.0.1:{port}"}
+    if host not in ("0.0.0.0", "::", ""):
+        names.add(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+    for name in filter(None, (item.strip().lower() for item in extra)):
+        has_port = name.rpartition("]")[2].rpartition(":")[1] != ""
+        names |= {name} if has_port else {name, f"{name}:{port}"}
+    return frozenset(names)
+
+
+async def _bounded(scope: Scope, receive: Receive) -> Receive:
+    """Read the body of a write, at most `MAX_BODY_BYTES` however it is framed, and hand it on."""
+    headers = dict(scope["headers"])
+    length = headers.get(b"content-length", b"0")
+    if length.isdigit() and int(length) > MAX_BODY_BYTES:
+        raise _too_large()
+    if scope["method"] not in _WRITES:
+        return receive
+    body = b""
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":
+            return receive
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > MAX_BODY_BYTES:
+            raise _too_large()
+    if body and headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
+        raise DomainError("invalid", "json_only", "A request body must be application/json.")
+    pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return pending.pop() if pending else await receive()
+
+    return replay
+
+
+def _too_large() -> DomainError:
+    return DomainError("too_large", "body_too_large", "A request body may have at most 10 MiB.")

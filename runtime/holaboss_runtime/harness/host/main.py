@@ -1,0 +1,167 @@
+"""The host process: reads frames, carries runs, and takes everything with it when its input ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from threading import Timer
+from typing import TYPE_CHECKING
+
+from holaboss_client.events import RunEvent
+from holaboss_runtime.harness.contract import CONTRACT_VERSION, RunnerEvent, RunResult, WireProtocol
+from holaboss_runtime.harness.frames import (
+    HostEvent,
+    HostHello,
+    HostPing,
+    HostPong,
+    HostWarm,
+    ProcessGroup,
+    RunCancel,
+    RunDone,
+    RunStart,
+    ToHostFrame,
+)
+from holaboss_runtime.harness.host.commands import CommandRunner
+from holaboss_runtime.harness.host.containment import Containment
+from holaboss_runtime.harness.host.pipes import FrameWriter, claim_standard_streams, start_reading
+from holaboss_runtime.processes import become_subreaper, die_with_parent, sweep
+
+if TYPE_CHECKING:
+    from holaboss_runtime.harness.host.models import ModelClients
+
+ORDERLY_END_S = 0.6
+
+
+def main() -> int:
+    """Serve until standard input ends. Never returns normally: the process is gone afterwards."""
+    incoming, outgoing = claim_standard_streams()
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    become_subreaper()
+    die_with_parent(signal.SIGTERM)
+    asyncio.run(_serve(incoming, outgoing))
+    _vanish()
+    return 0
+
+
+def _vanish() -> None:
+    """End every process below this one, then this one, without waiting for threads that may be busy."""
+    sweep()
+    os._exit(0)
+
+
+async def _serve(incoming: int, outgoing: int) -> None:
+    loop = asyncio.get_running_loop()
+    host = Host(await FrameWriter.open(outgoing))
+
+    def deliver(frame: ToHostFrame) -> None:
+        loop.call_soon_threadsafe(host.receive, frame)
+
+    def ended() -> None:
+        host.end_by_force_later()  # from the reading thread: it works even when the loop is stuck
+        loop.call_soon_threadsafe(host.stop.set)
+
+    start_reading(incoming, deliver, ended)
+    loop.add_signal_handler(signal.SIGTERM, ended)
+    await host.serve()
+
+
+class Host:
+    """Owns the runs. The runtime sends nothing before the hello, and nothing is taken after `stop`."""
+
+    def __init__(self, writer: FrameWriter) -> None:
+        self.stop = asyncio.Event()
+        self._writer = writer
+        self._tasks: asyncio.TaskGroup | None = None
+        self._runs: dict[str, asyncio.Task[None]] = {}
+        self._commands: CommandRunner | None = None
+        self._clients: ModelClients | None = None
+
+    async def serve(self) -> None:
+        from holaboss_runtime.harness.host.models import ModelClients
+        from holaboss_runtime.harness.host.run import HostRun  # noqa: F401  # pyright: ignore[reportUnusedImport]
+        from holaboss_runtime.harness.host.tools import TOOLS
+
+        self._commands = CommandRunner(await Containment.probe(), self._announce)
+        self._clients = ModelClients()
+        async with asyncio.TaskGroup() as self._tasks:
+            self._writer.send(
+                HostHello(contract_version=CONTRACT_VERSION, pid=os.getpid(), tools=list(TOOLS))
+            )
+            await self.stop.wait()
+            for task in list(self._runs.values()):
+                task.cancel()
+        await self._clients.close()
+
+    def receive(self, frame: ToHostFrame) -> None:
+        if self._tasks is None or self.stop.is_set():
+            return
+        if isinstance(frame, RunStart):
+            task = self._tasks.create_task(self._carry(frame), name=frame.run_id)
+            self._runs[frame.run_id] = task
+            task.add_done_callback(self._ended)
+        elif isinstance(frame, RunCancel):
+            if (task := self._runs.get(frame.run_id)) is not None:
+                task.cancel()
+        elif isinstance(frame, HostPing):
+            self._writer.send(HostPong())
+        elif isinstance(frame, HostWarm):
+            self._tasks.create_task(self._warm(frame.protocol))
+
+    def end_by_force_later(self) -> None:
+        """Give the orderly end `ORDERLY_END_S`, then leave anyway."""
+        timer = Timer(ORDERLY_END_S, self._force)
+        timer.daemon = True
+        timer.start()
+
+    def _force(self) -> None:
+        if self._commands is not None:
+            self._commands.kill_all()
+        _vanish()
+
+    async def _carry(self, start: RunStart) -> None:
+        from holaboss_runtime.harness.host.run import HostRun
+        from holaboss_runtime.harness.host.sandbox import LocalSandbox
+
+        assert self._commands is not None
+        assert self._clients is not None
+        run_id = start.run_id
+
+        def send(event: RunnerEvent) -> None:
+            self._writer.send(HostEvent(run_id=run_id, event=event))
+
+        sandbox = LocalSandbox(self._commands)
+        run = HostRun(start.package, self._clients, sandbox, send, self._writer.drain)
+        self._finish(run_id, await run.run())
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        run_id = task.get_name()
+        del self._runs[run_id]
+        if task.cancelled():  # before its first step: nobody else has reported its end
+            paused = RunnerEvent(
+                event_type=RunEvent.RUN_COMPLETED,
+                payload={"status": "paused", "usage": {}},
+                result=RunResult(),
+            )
+            self._finish(run_id, paused)
+
+    def _finish(self, run_id: str, terminal: RunnerEvent) -> None:
+        try:
+            self._writer.send(RunDone(run_id=run_id, event=terminal))
+        except ValueError:
+            # More than a frame holds. Text and tools were streamed; only the memory of this run is lost.
+            result = terminal.result
+            slim = result and result.model_copy(
+                update={"history": None, "assistant_text": result.assistant_text[:100_000]}
+            )
+            self._writer.send(RunDone(run_id=run_id, event=terminal.model_copy(update={"result": slim})))
+
+    async def _warm(self, protocol: WireProtocol) -> None:
+        from holaboss_runtime.harness.host.models import warm
+
+        await asyncio.to_thread(warm, protocol)
+
+    def _announce(self, pgid: int, alive: bool) -> None:
+        self._writer.send(ProcessGroup(pgid=pgid, alive=alive))

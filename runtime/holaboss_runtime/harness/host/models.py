@@ -1,0 +1,136 @@
+"""Model clients: one HTTP client per endpoint and key, shared by all runs of this host.
+
+Retrying is the runtime's business, so the SDKs never do; proxies and keys of the environment are unused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections import OrderedDict
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+import httpx2
+import truststore
+from openai import AsyncOpenAI
+from pydantic_ai.models import Model
+from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+from pydantic_ai.settings import ModelSettings
+
+from holaboss_runtime.harness.contract import RunPackage, WireProtocol
+from holaboss_runtime.harness.host.thinking import thinking_settings
+
+CONNECT_S = 10.0
+KEPT_CLIENTS = 16
+_NO_KEY = "not-set"  # the SDKs insist on a key; local servers ignore it
+_OPENAI_HOST = "api.openai.com"
+
+
+@dataclass
+class _Endpoint:
+    http: httpx2.AsyncClient
+    sdk: Any
+    runs: int = 0
+
+
+class ModelClients:
+    """Hands out models for runs. Close it when no run is left."""
+
+    def __init__(self) -> None:
+        self._tls = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self._endpoints: OrderedDict[tuple[Any, ...], _Endpoint] = OrderedDict()
+
+    @asynccontextmanager
+    async def model(self, package: RunPackage) -> AsyncGenerator[tuple[Model, ModelSettings]]:
+        """The model of a package and the settings for its requests, for the length of a run."""
+        if package.model_client.protocol == "anthropic_messages":
+            await asyncio.to_thread(
+                warm, "anthropic_messages"
+            )  # a second or so, once, when nobody asked earlier
+        endpoint = self._endpoint(package)
+        endpoint.runs += 1
+        try:
+            model = _model(package, endpoint.sdk)
+            yield model, _settings(package, model)
+        finally:
+            endpoint.runs -= 1
+            await self._forget_old()
+
+    async def close(self) -> None:
+        while self._endpoints:
+            _, endpoint = self._endpoints.popitem()
+            await endpoint.http.aclose()
+
+    def _endpoint(self, package: RunPackage) -> _Endpoint:
+        client = package.model_client
+        headers = tuple(sorted(client.default_headers.items()))
+        sdk_kind = "anthropic" if client.protocol == "anthropic_messages" else "openai"
+        key = (sdk_kind, client.base_url, client.api_key, headers, package.limits.idle_s)
+        if key not in self._endpoints:
+            self._endpoints[key] = self._open(package)
+        self._endpoints.move_to_end(key)
+        return self._endpoints[key]
+
+    def _open(self, package: RunPackage) -> _Endpoint:
+        client = package.model_client
+        http = httpx2.AsyncClient(
+            verify=self._tls,
+            trust_env=False,
+            follow_redirects=False,  # a redirect would carry the key to another host
+            timeout=httpx2.Timeout(package.limits.idle_s, connect=min(CONNECT_S, package.limits.idle_s)),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=8),
+        )
+        options: dict[str, Any] = {
+            "api_key": client.api_key or _NO_KEY,
+            "base_url": client.base_url,
+            "default_headers": dict(client.default_headers),
+            "max_retries": 0,
+            "http_client": http,
+            "timeout": http.timeout,
+        }
+        if client.protocol == "anthropic_messages":
+            from anthropic import AsyncAnthropic
+
+            return _Endpoint(http, AsyncAnthropic(**options))
+        return _Endpoint(http, AsyncOpenAI(**options))
+
+    async def _forget_old(self) -> None:
+        idle = [key for key, endpoint in self._endpoints.items() if endpoint.runs == 0]
+        for key in idle[: max(0, len(self._endpoints) - KEPT_CLIENTS)]:
+            await self._endpoints.pop(key).http.aclose()
+
+
+def warm(protocol: WireProtocol) -> None:
+    """Import what a protocol needs. OpenAI comes with this module; Anthropic takes 40 MB, so on request."""
+    if protocol == "anthropic_messages":
+        import pydantic_ai.models.anthropic  # noqa: F401  # pyright: ignore[reportUnusedImport]
+
+
+def _model(package: RunPackage, sdk: Any) -> Model:  # noqa: ANN401 - one of two SDK clients
+    protocol = package.model_client.protocol
+    if protocol == "anthropic_messages":
+        from pydantic_ai.models.anthropic import AnthropicModel
+        from pydantic_ai.providers.anthropic import AnthropicProvider
+
+        return AnthropicModel(package.model_id, provider=AnthropicProvider(anthropic_client=sdk))
+    if httpx2.URL(package.model_client.base_url).host == _OPENAI_HOST:
+        provider = OpenAIProvider(openai_client=sdk)
+    else:
+        provider = OpenAICompatibleProvider(package.provider_id, openai_client=sdk)
+    if protocol == "openai_responses":
+        return OpenAIResponsesModel(package.model_id, provider=provider)
+    return OpenAIChatModel(package.model_id, provider=provider)
+
+
+def _settings(package: RunPackage, model: Model) -> ModelSettings:
+    settings = ModelSettings(framing_announcement="never")
+    takes_budget = not model.profile.get("anthropic_disallows_budget_thinking", False)
+    picked = thinking_settings(
+        package.thinking_value, package.model_client.protocol, takes_budget=takes_budget
+    )
+    return cast(ModelSettings, {**settings, **picked})  # provider settings extend the common ones

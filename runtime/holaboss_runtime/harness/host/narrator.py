@@ -1,0 +1,158 @@
+"""Telling the events of a run: from what the agent loop streams to what the runtime stores and shows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from pydantic_ai.messages import (
+    FunctionToolCallEvent,
+    FunctionToolResultEvent,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+    ToolCallPart,
+)
+
+from holaboss_client.events import RunEvent
+from holaboss_runtime.harness.contract import RunnerEvent
+from holaboss_runtime.harness.host.deltas import WINDOW_S, DeltaKind, DeltaMerger
+from holaboss_runtime.harness.host.text import bounded_arguments, clip, valid_text
+from holaboss_runtime.harness.host.tools.base import ToolOutcome
+
+MAX_RESULT_CHARS = 16 * 1024
+
+
+class _Part(NamedTuple):
+    content_index: int
+    kind: DeltaKind
+
+
+class Narrator:
+    """One per run. `content_index` counts the parts of the whole run: text, thinking and tool calls."""
+
+    def __init__(self, send: Callable[[RunnerEvent], None]) -> None:
+        self._send = send
+        self._merger = DeltaMerger()
+        self._timer: asyncio.TimerHandle | None = None
+        self._next_index = 0
+        self._parts: dict[int, _Part] = {}
+        self._calls: dict[str, int] = {}
+        self._arguments: dict[str, dict[str, Any]] = {}
+        self._texts: dict[int, list[str]] = {}
+        self.tool_calls: list[dict[str, Any]] = []
+        self.changed_paths: list[str] = []
+
+    @property
+    def assistant_text(self) -> str:
+        """Every text part of the run, in order, with blank lines between."""
+        texts = ("".join(pieces).strip() for pieces in self._texts.values())
+        return "\n\n".join(text for text in texts if text)
+
+    def begin_response(self) -> None:
+        """A new answer of the model counts its parts from zero again."""
+        self._parts.clear()
+
+    def hear(self, event: object) -> None:
+        if isinstance(event, PartDeltaEvent):
+            self._continue(event.index, event.delta)
+        elif isinstance(event, PartStartEvent):
+            self._begin(event.index, event.part)
+        elif isinstance(event, FunctionToolCallEvent):
+            self._tool_started(event.part)
+        elif isinstance(event, FunctionToolResultEvent):
+            self._tool_completed(event)
+
+    def close(self) -> None:
+        """Send what is still held back. Nothing may be heard afterwards."""
+        self._flush()
+
+    def _begin(self, index: int, part: object) -> None:
+        if isinstance(part, ToolCallPart):
+            self._call_index(part.tool_call_id)
+        elif isinstance(part, TextPart | ThinkingPart):
+            kind: DeltaKind = "output" if isinstance(part, TextPart) else "thinking"
+            self._parts[index] = _Part(self._new_index(), kind)
+            self._say(index, part.content)
+
+    def _continue(self, index: int, delta: object) -> None:
+        if isinstance(delta, TextPartDelta | ThinkingPartDelta) and index in self._parts:
+            self._say(index, delta.content_delta or "")
+
+    def _say(self, index: int, text: str) -> None:
+        if not text:
+            return
+        part, text = self._parts[index], valid_text(text)
+        if part.kind == "output":
+            self._texts.setdefault(part.content_index, []).append(text)
+        for event in self._merger.push(part.content_index, part.kind, text):
+            self._send(event)
+        if self._merger.pending and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(WINDOW_S, self._flush)
+
+    def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for event in self._merger.flush():
+            self._send(event)
+
+    def _tool_started(self, call: ToolCallPart) -> None:
+        self._flush()
+        arguments = _shown_arguments(call)
+        self._arguments[call.tool_call_id] = arguments
+        payload = {
+            "phase": "started",
+            "call_id": valid_text(call.tool_call_id),
+            "content_index": self._call_index(call.tool_call_id),
+            "tool_name": valid_text(call.tool_name),
+            "tool_args": arguments,
+        }
+        self._send(RunnerEvent(event_type=RunEvent.TOOL_CALL, payload=payload))
+
+    def _tool_completed(self, event: FunctionToolResultEvent) -> None:
+        self._flush()
+        part = event.part
+        outcome = part.metadata if isinstance(part.metadata, ToolOutcome) else None
+        text = outcome.text if outcome else part.model_response_str()
+        error = outcome.error if outcome else part.outcome != "success"
+        result: dict[str, Any] = {
+            "content": [{"type": "text", "text": clip(valid_text(text), MAX_RESULT_CHARS)}]
+        }
+        if outcome and outcome.containment:
+            result["containment"] = outcome.containment
+        changed = list(outcome.changed_paths) if outcome else []
+        self.changed_paths += [path for path in changed if path not in self.changed_paths]
+        name, call_id = valid_text(part.tool_name), valid_text(part.tool_call_id)
+        self.tool_calls.append({"call_id": call_id, "tool_name": name, "error": error})
+        payload = {
+            "phase": "completed",
+            "call_id": call_id,
+            "content_index": self._call_index(part.tool_call_id),
+            "tool_name": name,
+            "tool_args": self._arguments.pop(part.tool_call_id, {}),
+            "result": result,
+            "error": error,
+            "changed_paths": changed,
+        }
+        self._send(RunnerEvent(event_type=RunEvent.TOOL_CALL, payload=payload))
+
+    def _call_index(self, call_id: str) -> int:
+        if call_id not in self._calls:
+            self._calls[call_id] = self._new_index()
+        return self._calls[call_id]
+
+    def _new_index(self) -> int:
+        self._next_index += 1
+        return self._next_index - 1
+
+
+def _shown_arguments(call: ToolCallPart) -> dict[str, Any]:
+    try:
+        return bounded_arguments(call.args_as_dict(raise_if_invalid=True))
+    except (ValueError, AssertionError):
+        return {"…": clip(valid_text(call.args_as_json_str()), 2000)}

@@ -1,0 +1,228 @@
+"""One harness host as the runtime sees it: a child process, its pipes, and the runs it carries.
+
+It fails what it carries when the child is lost, and decides nothing: starting another is the pool's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+from pydantic import ValidationError
+
+from holaboss_client.base import new_id
+from holaboss_runtime.harness.contract import ContractModel, RunnerEvent, RunPackage
+from holaboss_runtime.harness.frames import (
+    FROM_HOST,
+    MAX_FRAME_BYTES,
+    FromHostFrame,
+    HostEvent,
+    HostHello,
+    HostPing,
+    HostPong,
+    ProcessGroup,
+    RunCancel,
+    RunDone,
+    RunStart,
+    ToolCall,
+    ToolResult,
+    encode,
+)
+from holaboss_runtime.processes import (
+    child_environment,
+    kill_group,
+    owner_of,
+    self_command,
+    sweep,
+    terminate_group,
+)
+
+logger = logging.getLogger(__name__)
+
+QUEUED_EVENTS = 256
+PINGS_PER_STALL = 6
+END_S = 1.0
+_LONGEST_LOG_LINE = 64 * 1024
+
+
+class CarriedRun:
+    """The runtime's end of a run: its events, then `None` if the host was lost before the run ended."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        self._queue: asyncio.Queue[RunnerEvent | None] = asyncio.Queue(QUEUED_EVENTS)
+        self._abandoned = False
+
+    async def put(self, event: RunnerEvent | None) -> None:
+        """Waits while the reader of this run is behind; at once when nobody reads it any more."""
+        if not self._abandoned:
+            await self._queue.put(event)
+
+    async def get(self) -> RunnerEvent | None:
+        return await self._queue.get()
+
+    def abandon(self) -> None:
+        self._abandoned = True
+        while not self._queue.empty():  # lets a `put` that waits for room go on
+            self._queue.get_nowait()
+
+
+class HostProcess:
+    """A running child. `serve` must be running for anything to arrive."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._runs: dict[str, CarriedRun] = {}
+        self._groups: set[int] = set()
+        self._busy = asyncio.Event()
+        self._heard = asyncio.Event()
+        self._delivering = False
+        self.ready = asyncio.Event()
+        self.lost = asyncio.Event()
+
+    @classmethod
+    async def spawn(cls) -> HostProcess:
+        """Start a child; it is not warm yet. Raises `OSError` when the program cannot be started."""
+        process = await asyncio.create_subprocess_exec(
+            *self_command("harness-host"),
+            env=child_environment(),
+            cwd=os.sep,  # the child must not import from wherever the runtime happens to stand
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            limit=MAX_FRAME_BYTES + 1,
+            start_new_session=True,
+        )
+        return cls(process)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    async def serve(self, stall_s: float) -> None:
+        """Read until the child is gone or broken, then fail what it still carried."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                helpers = [tasks.create_task(self._log()), tasks.create_task(self._watch(stall_s))]
+                await self._read()
+                for helper in helpers:
+                    helper.cancel()
+        finally:
+            await self._bury()
+
+    def open(self, package: RunPackage) -> CarriedRun:
+        """Start a run. Raises `ValueError` when the package is too large for a frame."""
+        run = CarriedRun(new_id())
+        frame = encode(RunStart(run_id=run.run_id, package=package))
+        self._runs[run.run_id] = run
+        self._write(frame)
+        self._busy.set()
+        return run
+
+    def cancel(self, run: CarriedRun, reason: str) -> None:
+        if run.run_id in self._runs:
+            self.send(RunCancel(run_id=run.run_id, reason=reason))
+
+    def forget(self, run: CarriedRun) -> None:
+        """Nobody reads this run any more: stop it if it still goes on."""
+        self.cancel(run, "abandoned")
+        run.abandon()
+        self._drop(run.run_id)
+
+    def send(self, frame: ContractModel) -> None:
+        self._write(encode(frame))
+
+    def kill(self) -> None:
+        kill_group(self._process.pid)
+
+    async def close(self) -> None:
+        """End of input, then TERM, then KILL. What it started dies with it."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._process.wait(), END_S)
+        await terminate_group(self._process, END_S)
+
+    def _write(self, line: bytes) -> None:
+        if self._process.stdin is not None and not self._process.stdin.is_closing():
+            self._process.stdin.write(line)
+
+    async def _read(self) -> None:
+        async for frame in self._frames():
+            self._heard.set()
+            if isinstance(frame, HostEvent):
+                await self._deliver(frame.run_id, frame.event)
+            elif isinstance(frame, RunDone):
+                await self._deliver(frame.run_id, frame.event)
+                self._drop(frame.run_id)
+            elif isinstance(frame, ProcessGroup):
+                (self._groups.add if frame.alive else self._groups.discard)(frame.pgid)
+            elif isinstance(frame, HostHello):
+                self.ready.set()
+            elif isinstance(frame, ToolCall):
+                self.send(
+                    ToolResult(run_id=frame.run_id, call_id=frame.call_id, error="There is no such tool.")
+                )
+            else:
+                assert isinstance(frame, HostPong)
+
+    async def _frames(self) -> AsyncIterator[FromHostFrame]:
+        assert self._process.stdout is not None
+        try:
+            while (line := await self._process.stdout.readline()).endswith(b"\n"):
+                yield FROM_HOST.validate_json(line)
+        except (ValueError, ValidationError) as error:  # ValueError: a line over the limit
+            logger.error(
+                "harness host %s sent something that is not a frame: %s", self.pid, type(error).__name__
+            )
+
+    async def _deliver(self, run_id: str, event: RunnerEvent) -> None:
+        if (run := self._runs.get(run_id)) is not None:
+            self._delivering = True
+            await run.put(event)
+            self._delivering = False
+
+    def _drop(self, run_id: str) -> None:
+        self._runs.pop(run_id, None)
+        if not self._runs:
+            self._busy.clear()
+
+    async def _log(self) -> None:
+        """The child's stderr, line by line; a line that is too long is cut by the reader's limit."""
+        assert self._process.stderr is not None
+        while chunk := await self._process.stderr.read(_LONGEST_LOG_LINE):
+            for line in chunk.decode("utf-8", "replace").splitlines():
+                logger.info("harness host %s: %s", self.pid, line)
+
+    async def _watch(self, stall_s: float) -> None:
+        """While runs are active, ask for signs of life; kill a host that gives none for `stall_s` seconds."""
+        while True:
+            await self._busy.wait()
+            self._heard.clear()
+            self.send(HostPing())
+            try:
+                await asyncio.wait_for(self._heard.wait(), stall_s)
+            except TimeoutError:
+                if not self._delivering:  # otherwise it is we who do not listen
+                    logger.error(
+                        "harness host %s gave no sign of life for %g s and is killed", self.pid, stall_s
+                    )
+                    self.kill()
+                    return
+            await asyncio.sleep(stall_s / PINGS_PER_STALL)
+
+    async def _bury(self) -> None:
+        """The child is gone, or is made to go; so is everything it left behind."""
+        self.lost.set()
+        self.kill()
+        with suppress(TimeoutError):  # a pipe nobody reads to its end any more would make it wait for ever
+            await asyncio.wait_for(self._process.wait(), END_S)
+        for pgid in self._groups:
+            kill_group(pgid)
+        await asyncio.to_thread(sweep, owner_of(self.pid))
+        for run in list(self._runs.values()):
+            await run.put(None)
+        self._runs.clear()

@@ -1,0 +1,232 @@
+"""The native harness: a small pool of warm host processes, and the runs on them.
+
+A workspace always goes to the same host. A host that dies takes only its own runs with it and is replaced.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import zlib
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any
+
+from holaboss_client.events import DELTA_EVENTS, TERMINAL_EVENTS, RunEvent
+from holaboss_runtime.harness.contract import (
+    AdapterCapabilities,
+    Cancellation,
+    RunnerEvent,
+    RunPackage,
+    RunResult,
+    WireProtocol,
+)
+from holaboss_runtime.harness.frames import HostWarm
+from holaboss_runtime.harness.host_process import CarriedRun, HostProcess
+from holaboss_runtime.processes import become_subreaper
+
+logger = logging.getLogger(__name__)
+
+TOOL_NAMES = ("read", "write", "edit", "bash", "grep", "find", "ls")
+BACKOFF_S = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+START_S = 60.0
+CANCEL_S = 2.0
+STALL_S = 30.0
+
+
+class _Slot:
+    """A place in the pool: the host that is there now, if there is one and it is warm."""
+
+    def __init__(self) -> None:
+        self.host: HostProcess | None = None
+        self.filled = asyncio.Event()
+
+    def fill(self, host: HostProcess) -> None:
+        self.host = host
+        self.filled.set()
+
+    def clear(self) -> None:
+        self.host = None
+        self.filled.clear()
+
+
+class NativeHarness:
+    """`hosts` processes; one that carries runs and is silent for `stall_s` seconds is given up."""
+
+    name = "native"
+    capabilities = AdapterCapabilities()
+    tool_names = TOOL_NAMES
+
+    def __init__(self, *, hosts: int = 1, stall_s: float = STALL_S) -> None:
+        self._slots = [_Slot() for _ in range(max(1, hosts))]
+        self._stall_s = stall_s
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._protocols: set[WireProtocol] = set()
+        self._closing = False
+
+    @property
+    def ready(self) -> bool:
+        return all(slot.filled.is_set() for slot in self._slots)
+
+    async def start(self) -> None:
+        """Returns at once; the hosts warm up on their own."""
+        become_subreaper()
+        for slot in self._slots:
+            self._own(self._keep(slot))
+
+    async def close(self) -> None:
+        self._closing = True
+        await asyncio.gather(*(slot.host.close() for slot in self._slots if slot.host))
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def warm(self, protocol: WireProtocol) -> None:
+        """Make every host load what this protocol needs, now and after a restart.
+
+        For protocols of configured providers: it saves their first run the import.
+        """
+        if protocol not in self._protocols:
+            self._protocols.add(protocol)
+            for slot in self._slots:
+                if slot.host is not None:
+                    slot.host.send(HostWarm(protocol=protocol))
+
+    async def run(self, package: RunPackage, cancel: Cancellation) -> AsyncIterator[RunnerEvent]:
+        slot = self._slots[zlib.crc32(package.workspace_id.encode()) % len(self._slots)]
+        host = await self._host_in(slot, cancel)
+        told = _Told()
+        if host is None:
+            yield _paused(told) if cancel.reason is not None else _lost(package, told)
+            return
+        try:
+            run = host.open(package)
+        except ValueError:
+            yield _too_large(package)
+            return
+        stopper = self._own(self._stop_when_told(host, run, cancel))
+        try:
+            async for event in _events(run):
+                told.hear(event)
+                yield event
+            if not told.ended:
+                yield _paused(told) if cancel.reason is not None else _lost(package, told)
+        finally:
+            stopper.cancel()
+            host.forget(run)
+
+    async def _host_in(self, slot: _Slot, cancel: Cancellation) -> HostProcess | None:
+        """The host of a slot once it is warm; None when the run is cancelled first or none comes up."""
+        if cancel.reason is not None:
+            return None
+        if slot.host is None:
+            waits = [asyncio.ensure_future(slot.filled.wait()), asyncio.ensure_future(cancel.wait())]
+            try:
+                await asyncio.wait(waits, timeout=START_S, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for wait in waits:
+                    wait.cancel()
+        return slot.host if cancel.reason is None else None
+
+    async def _stop_when_told(self, host: HostProcess, run: CarriedRun, cancel: Cancellation) -> None:
+        await cancel.wait()
+        host.cancel(run, cancel.reason or "cancelled")
+        await asyncio.sleep(
+            CANCEL_S
+        )  # this task is cancelled when the run ends, which it normally does at once
+        logger.error("a run did not stop within %g s; its host is killed", CANCEL_S)
+        host.kill()
+
+    async def _keep(self, slot: _Slot) -> None:
+        """Keep a host in the slot for as long as the harness is open."""
+        failures = 0
+        while not self._closing:
+            await asyncio.sleep(BACKOFF_S[min(failures, len(BACKOFF_S) - 1)])
+            try:
+                host = await HostProcess.spawn()
+            except OSError as error:
+                logger.error("the harness host cannot be started: %s", error)
+                failures += 1
+                continue
+            became_warm = await self._attend(slot, host)
+            failures = 0 if became_warm else failures + 1
+
+    async def _attend(self, slot: _Slot, host: HostProcess) -> bool:
+        """From spawn to burial; True if it had become warm."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                greeting = tasks.create_task(self._greet(slot, host))
+                await host.serve(self._stall_s)
+                greeting.cancel()
+        finally:
+            slot.clear()
+            await host.close()
+        if not self._closing:
+            logger.info("harness host %s is gone; another one is started", host.pid)
+        return host.ready.is_set()
+
+    async def _greet(self, slot: _Slot, host: HostProcess) -> None:
+        await host.ready.wait()
+        for protocol in sorted(self._protocols):
+            host.send(HostWarm(protocol=protocol))
+        slot.fill(host)
+
+    def _own(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+class _Told:
+    """What a run has told so far, for the case that its end has to be told by us."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        self.anything = False
+        self._texts: dict[int, list[str]] = {}
+
+    def hear(self, event: RunnerEvent) -> None:
+        self.ended = event.event_type in TERMINAL_EVENTS
+        if event.event_type in DELTA_EVENTS or event.event_type == RunEvent.TOOL_CALL:
+            self.anything = True
+        if event.event_type == RunEvent.OUTPUT_DELTA:
+            self._texts.setdefault(event.payload["content_index"], []).append(event.payload["delta"])
+
+    def result(self) -> RunResult:
+        return RunResult(assistant_text="\n\n".join("".join(pieces) for pieces in self._texts.values()))
+
+
+async def _events(run: CarriedRun) -> AsyncIterator[RunnerEvent]:
+    """The events of a run; ends after its terminal event, or without one when the host is lost."""
+    while (event := await run.get()) is not None:
+        yield event
+        if event.event_type in TERMINAL_EVENTS:
+            return
+
+
+def _paused(told: _Told) -> RunnerEvent:
+    payload: dict[str, Any] = {"status": "paused", "usage": {}}
+    return RunnerEvent(event_type=RunEvent.RUN_COMPLETED, payload=payload, result=told.result())
+
+
+def _lost(package: RunPackage, told: _Told) -> RunnerEvent:
+    message = "The process that carried this run was lost. Send “continue” to go on."
+    return _failed(package, "host_lost", message, told.result(), retryable=not told.anything)
+
+
+def _too_large(package: RunPackage) -> RunnerEvent:
+    message = f"The conversation is too large to be sent to {package.model_id}. Start a new session."
+    return _failed(package, "request_too_large", message, RunResult(), retryable=False)
+
+
+def _failed(
+    package: RunPackage, kind: str, message: str, result: RunResult, *, retryable: bool
+) -> RunnerEvent:
+    payload = {
+        "type": kind,
+        "message": message,
+        "provider_id": package.provider_id,
+        "model_id": package.model_id,
+        "retryable": retryable,
+    }
+    return RunnerEvent(event_type=RunEvent.RUN_FAILED, payload=payload, result=result)

@@ -1,0 +1,162 @@
+"""Starting, ending and cleaning up after child processes; nothing here knows what the children do.
+
+Three promises: a child is a sub-command of this very program, it gets an environment that is built instead
+of inherited, and it leaves no descendant behind. The last one needs Linux for processes that fled their
+group: there `OWNER_VARIABLE` in the environment marks them, and a subreaper finds, kills and reaps what it
+adopted. Elsewhere only process groups are reached.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import os
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+OWNER_VARIABLE = "HOLABOSS_PROCESS_OWNER"
+SWEEP_ROUNDS = 50  # a process may fork while it is being looked for
+
+_PASSED_ON = (
+    "PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR",
+    "SSL_CERT_FILE", "SSL_CERT_DIR",
+    "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP",
+    "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES",
+)  # fmt: skip
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def self_command(sub: str, *args: str) -> list[str]:
+    """The command line that runs a sub-command of this program, from source and frozen alike."""
+    if getattr(sys, "frozen", False):
+        return [sys.executable, sub, *args]
+    return [sys.executable, "-m", "holaboss_runtime", sub, *args]
+
+
+def child_environment(**extra: str) -> dict[str, str]:
+    """A fresh environment for a child: what it needs to run, plus `extra`. Never a token, never a key.
+
+    `LD_LIBRARY_PATH` is what it was before a frozen start changed it, so that foreign programs load their own
+    libraries; the start-up variables of the frozen program itself are left out.
+    """
+    passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    passed |= {name: value for name, value in os.environ.items() if name.startswith("LC_")}
+    frozen = getattr(sys, "frozen", False)
+    library_path = os.environ.get("LD_LIBRARY_PATH_ORIG" if frozen else "LD_LIBRARY_PATH")
+    if library_path:
+        passed["LD_LIBRARY_PATH"] = library_path
+    return passed | extra
+
+
+async def terminate_group(process: asyncio.subprocess.Process, grace_s: float) -> None:
+    """End a child and its process group: ask, wait up to `grace_s` seconds, kill, reap.
+
+    The child must lead its own group (`start_new_session=True`), otherwise the caller's group would be hit.
+    """
+    signal_group(process.pid, signal.SIGTERM)
+    with suppress(TimeoutError):
+        await asyncio.wait_for(process.wait(), grace_s)
+    kill_group(process.pid)  # also when the child obeyed: others of its group may have stayed
+    with suppress(TimeoutError):  # asyncio also waits for pipes, which somebody who left the group may hold
+        await asyncio.wait_for(process.wait(), grace_s)
+
+
+def kill_group(pid: int) -> None:
+    signal_group(pid, signal.SIGKILL if os.name == "posix" else signal.SIGTERM)
+
+
+def signal_group(pid: int, number: signal.Signals) -> None:
+    """Send a signal to the group `pid` leads (Windows: to that process). Nobody there is fine."""
+    with suppress(ProcessLookupError, PermissionError):
+        if os.name == "posix":
+            os.killpg(pid, number)
+        else:
+            os.kill(pid, number)
+
+
+def become_subreaper() -> bool:
+    """Adopt descendants whose parent dies, so that they can be found. Linux only; False elsewhere."""
+    return _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def die_with_parent(number: signal.Signals = signal.SIGTERM) -> bool:
+    """Get `number` when the thread that started this process ends. Linux only; False elsewhere.
+
+    A second line of defence behind a pipe reaching its end. Call it early and from the child itself.
+    """
+    return _prctl(_PR_SET_PDEATHSIG, int(number))
+
+
+def descendants(root: int | None = None) -> list[int]:
+    """Every process below `root` (default: this one), parents first; empty where there is no /proc."""
+    children: dict[int, list[int]] = {}
+    for pid, parent in _processes():
+        children.setdefault(parent, []).append(pid)
+    found = list(children.get(os.getpid() if root is None else root, []))
+    for pid in found:
+        found.extend(children.get(pid, []))
+    return found
+
+
+def owner_of(pid: int) -> str:
+    """The start of the owner mark of everything the host with this process id runs."""
+    return f"host-{pid}."
+
+
+def sweep(owner: str | None = None) -> None:
+    """Kill and reap every descendant of this process, or only those whose owner mark starts with `owner`.
+
+    Without `owner` it also reaps children somebody else may be waiting for: only for a process about to exit.
+    """
+    for _ in range(SWEEP_ROUNDS):
+        targets = [pid for pid in descendants() if owner is None or _is_owned(pid, owner)]
+        if not targets:
+            return
+        for pid in targets:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        for pid in targets:
+            _reap(pid)
+
+
+def _reap(pid: int) -> None:
+    """Collect a killed child; one that is not ours (yet) comes back in the next round."""
+    with suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+
+
+def _is_owned(pid: int, owner: str) -> bool:
+    try:
+        environment = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False
+    return any(entry.startswith(f"{OWNER_VARIABLE}={owner}".encode()) for entry in environment.split(b"\0"))
+
+
+def _processes() -> list[tuple[int, int]]:
+    """`(pid, parent)` of every process that can be seen."""
+    found: list[tuple[int, int]] = []
+    if not sys.platform.startswith("linux"):
+        return found
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit():
+            continue
+        try:
+            stat = Path(entry.path, "stat").read_text(errors="replace")
+        except OSError:
+            continue
+        parent = stat.rpartition(")")[2].split()[1]  # the name before it may contain anything
+        found.append((int(entry.name), int(parent)))
+    return found
+
+
+def _prctl(option: int, value: int) -> bool:
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        return ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) == 0
+    except (OSError, AttributeError):
+        return False

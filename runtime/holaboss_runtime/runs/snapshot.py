@@ -1,0 +1,96 @@
+"""The request snapshot: what a run was asked, provable afterwards, with no secret in it.
+
+A snapshot names prompt sections by fingerprint and earlier turns by place. Header values and keys are never part of
+it, and any secret that is alive right now is removed from every text, whatever key it stands under.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+from urllib.parse import urlsplit, urlunsplit
+
+from holaboss_runtime.harness.contract import RunPackage
+from holaboss_runtime.runs import fingerprint
+from holaboss_runtime.runs.sections import Prompt
+from holaboss_runtime.store.request_snapshots import RequestSnapshot
+
+SCHEMA_VERSION = 1
+KIND = "harness_host_request"
+REDACTED = "[redacted]"
+_SHORTEST_SECRET = 6
+"""Shorter values are placeholders ("none", "ollama" has six) and would tear ordinary words apart."""
+
+
+class Redactor:
+    def __init__(self, secrets: Iterable[str]) -> None:
+        # Longest first: a secret may contain another.
+        self._secrets = sorted((s for s in secrets if len(s) > _SHORTEST_SECRET), key=len, reverse=True)
+
+    def text(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, REDACTED)
+        return text
+
+    def value(self, value: Any) -> Any:  # noqa: ANN401
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            mapping = cast(dict[str, Any], value)
+            return {self.text(key): self.value(item) for key, item in mapping.items()}
+        if isinstance(value, list | tuple):
+            return [self.value(item) for item in cast(Iterable[Any], value)]
+        return value
+
+
+def take_snapshot(
+    package: RunPackage,
+    prompt: Prompt,
+    *,
+    harness: str,
+    attachments: list[dict[str, Any]],
+    history_seqs: list[int],
+    workspace_checksum: str,
+    redactor: Redactor,
+) -> tuple[RequestSnapshot, dict[str, str]]:
+    """The snapshot, and the texts it names by fingerprint."""
+    texts = [redactor.text(section.content) for section in prompt.sections]
+    prints = [fingerprint.of_text(text) for text in texts]
+    payload: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "snapshot_kind": KIND,
+        "workspace_id": package.workspace_id,
+        "session_id": package.session_id,
+        "input_id": package.input_id,
+        "wake_id": package.wake_id,
+        "harness_id": harness,
+        "raw_instruction": package.instruction,
+        "attachments": attachments,
+        "runtime_config": {
+            "provider_id": package.provider_id,
+            "model_id": package.model_id,
+            "thinking_value": package.thinking_value,
+            "prompt_sections": [
+                {"id": s.id, "channel": s.channel, "volatility": s.volatility, "fingerprint": name}
+                for s, name in zip(prompt.sections, prints, strict=True)
+            ],
+            "prompt_cache_profile": prompt.cache_profile(),
+            "tools": list(package.tools),
+            "workspace_config_checksum": workspace_checksum,
+            "model_client": {
+                "protocol": package.model_client.protocol,
+                "base_url": _without_credentials(package.model_client.base_url),
+                "header_names": sorted(package.model_client.default_headers),
+            },
+        },
+        "history_turns": history_seqs,
+        "limits": package.limits.model_dump(),
+    }
+    clean: dict[str, Any] = redactor.value(payload)
+    snapshot = RequestSnapshot(package.input_id, KIND, fingerprint.of_value(clean), clean)
+    return snapshot, dict(zip(prints, texts, strict=True))
+
+
+def _without_credentials(url: str) -> str:
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))

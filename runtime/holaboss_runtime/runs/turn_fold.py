@@ -1,0 +1,115 @@
+"""The events of a run, folded into what the turn says and did.
+
+A run that ends well, one that is cut off and one that is recovered after a crash all go through this fold, so the
+stored answer is always exactly what the events show.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from holaboss_client.events import OutputEvent, RunEvent
+
+_DENIAL = re.compile(r"permission|denied|not allowed", re.IGNORECASE)
+_PROGRESS = frozenset({RunEvent.OUTPUT_DELTA, RunEvent.THINKING_DELTA, RunEvent.TOOL_CALL})
+
+
+@dataclass(slots=True)
+class _Part:
+    length: int = 0
+    pieces: list[str] = field(default_factory=list[str])
+
+
+class TurnFold:
+    """Feed it events in order; a delta that was seen before, in any cut, changes nothing."""
+
+    def __init__(self) -> None:
+        self._text: dict[int, _Part] = {}
+        self._thinking: set[int] = set()
+        self._tools: dict[str, dict[str, Any]] = {}
+        self.started: dict[str, Any] = {}
+        self.progressed = False
+        """Something was said or done, so that running again would say or do it twice."""
+
+    @classmethod
+    def of(cls, events: Iterable[OutputEvent]) -> TurnFold:
+        fold = cls()
+        for event in events:
+            fold.add(event.event_type, event.payload)
+        return fold
+
+    def add(self, event_type: str, payload: dict[str, Any]) -> None:
+        self.progressed = self.progressed or event_type in _PROGRESS
+        if event_type == RunEvent.OUTPUT_DELTA:
+            self._add_text(payload)
+        elif event_type == RunEvent.THINKING_DELTA:
+            self._thinking.add(_integer(payload.get("content_index")))
+        elif event_type == RunEvent.TOOL_CALL:
+            self._add_tool(payload)
+        elif event_type == RunEvent.RUN_STARTED:
+            self.started = payload
+
+    @property
+    def assistant_text(self) -> str:
+        """The text parts in the order they began, with a blank line between them, trimmed."""
+        parts = ("".join(self._text[index].pieces).strip() for index in sorted(self._text))
+        return "\n\n".join(part for part in parts if part)
+
+    @property
+    def steps(self) -> int:
+        """Tool calls and stretches of thinking."""
+        return len(self._tools) + len(self._thinking)
+
+    @property
+    def tool_names(self) -> list[str]:
+        """Each call's tool, in the order of the calls."""
+        return [str(call.get("tool_name", "")) for call in self._tools.values()]
+
+    def tool_usage_summary(self) -> dict[str, Any]:
+        calls = self._tools.values()
+        completed = [call for call in calls if call.get("phase") == "completed"]
+        return {
+            "total_calls": len(calls),
+            "completed_calls": sum(1 for call in completed if not call.get("error")),
+            "failed_calls": sum(1 for call in completed if call.get("error")),
+            "tool_names": sorted({str(call.get("tool_name", "")) for call in calls}),
+            "tool_ids": list(self._tools),
+        }
+
+    def permission_denials(self) -> list[dict[str, Any]]:
+        denials: list[dict[str, Any]] = []
+        for call_id, call in self._tools.items():
+            reason = _text_of(call.get("result")) if call.get("error") else ""
+            if _DENIAL.search(reason):
+                denials.append(
+                    {"tool_name": call.get("tool_name"), "tool_id": call_id, "reason": reason[:500]}
+                )
+        return denials
+
+    def _add_text(self, payload: dict[str, Any]) -> None:
+        part = self._text.setdefault(_integer(payload.get("content_index")), _Part())
+        delta = str(payload.get("delta", ""))
+        offset = payload.get("offset")
+        seen = part.length - offset if isinstance(offset, int) else 0
+        fresh = delta[seen:] if seen > 0 else delta
+        part.pieces.append(fresh)
+        part.length += len(fresh)
+
+    def _add_tool(self, payload: dict[str, Any]) -> None:
+        call_id = str(payload.get("call_id", ""))
+        self._tools[call_id] = {**self._tools.get(call_id, {}), **payload}
+
+
+def _integer(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _text_of(result: Any) -> str:  # noqa: ANN401
+    if isinstance(result, dict):
+        content = cast(dict[str, Any], result).get("content")
+        items = cast(list[Any], content) if isinstance(content, list) else []
+        return " ".join(str(cast(dict[str, Any], item).get("text", "")) for item in items if isinstance(item, dict))
+    return "" if result is None else str(result)

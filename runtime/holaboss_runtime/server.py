@@ -1,0 +1,317 @@
+"""The composition root of a server: everything is constructed here, once, and ended here, in order.
+
+`serve` is the whole life of the process: read the launch, take the root, listen, say so, and come down within
+two seconds of being told to, whoever tells it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+import secrets
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holaboss_client import PRODUCT_VERSION, PROTOCOL_VERSION
+from holaboss_client.base import new_id
+from holaboss_client.handshake import Ready
+from holaboss_runtime import processes
+from holaboss_runtime.launch import (
+    Launch,
+    StartError,
+    prepare_root,
+    read_hello,
+    read_launch,
+    say,
+    standalone_token,
+)
+from holaboss_runtime.logs import JsonLines, start_logging
+from holaboss_runtime.root_lock import RootLock
+from holaboss_runtime.store.database import Database, DatabaseError
+
+if TYPE_CHECKING:
+    from uvicorn.server import Server as HttpServer
+
+    from holaboss_runtime.api.state import RuntimeState
+
+log = logging.getLogger(__name__)
+
+STOP_S = 2.0
+BACKSTOP_S = 5.0
+KEEP_ALIVE_S = (
+    60  # longer than a client keeps an idle connection, so that it is never the one to be surprised
+)
+BACKLOG = 512
+
+
+def serve() -> int:
+    """Run a server until it is told to stop; the exit status. 2 when it could not start."""
+    formatter = start_logging()
+    try:
+        launch = read_launch(os.environ)
+        if launch.embedded:
+            processes.die_with_parent()
+        prepare_root(launch)
+        prepared = _prepare(launch)
+        return asyncio.run(_run(launch, prepared, formatter))
+    except StartError as error:
+        return _fail(error)
+    except Exception:
+        log.exception("the server failed")
+        return _fail(StartError("internal", "The runtime met an unexpected error. Its log says more."))
+    finally:
+        processes.sweep()
+
+
+def _fail(error: StartError) -> int:
+    log.error("%s", error)
+    with suppress(OSError):
+        say(error.as_failure().model_dump_json())
+    return 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """What is taken before anything is built: the right to the root, the database, a port, and the secrets."""
+
+    token: str = field(repr=False)
+    poke_token: str = field(repr=False)
+    keys: dict[str, str] = field(repr=False)
+    lock: RootLock
+    database: Database
+    listener: socket.socket
+
+    @property
+    def port(self) -> int:
+        return int(self.listener.getsockname()[1])
+
+
+def _prepare(launch: Launch) -> _Prepared:
+    """Raises `StartError`; nothing has been changed on the disk then but empty folders."""
+    if launch.embedded:
+        hello = read_hello()
+        token, keys = hello.token, dict(hello.secrets)
+    else:
+        token, source = standalone_token(launch)
+        keys = dict[str, str]()
+        log.info("clients need the token of %s", source)
+    lock = RootLock(launch.state_folder)
+    lock.acquire()
+    database, listener = _open_database(launch.database_path), _listen(launch.host, launch.port)
+    return _Prepared(token, secrets.token_urlsafe(32), keys, lock, database, listener)
+
+
+async def _run(launch: Launch, prepared: _Prepared, formatter: JsonLines) -> int:
+    return await _Server(launch, prepared, formatter).run()
+
+
+def _open_database(path: Path) -> Database:
+    try:
+        return Database.open(path)
+    except DatabaseError as error:
+        raise StartError(error.code, str(error)) from error
+    except OSError as error:
+        raise StartError("root_not_writable", f"{path} cannot be opened ({error.strerror}).") from error
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A listening socket, so that a client told of it can connect at once. Raises `StartError`."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    if os.name == "posix":
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            message = (
+                f"Port {port} on {host} is in use by another program. Choose another SANDBOX_AGENT_BIND_PORT."
+            )
+            raise StartError("port_in_use", message) from error
+        raise StartError(
+            "settings_invalid", f"This machine cannot listen on {host} port {port} ({error.strerror})."
+        ) from error
+    listener.setblocking(False)
+    return listener
+
+
+def _compose(launch: Launch, prepared: _Prepared, stop: Callable[[], None]) -> RuntimeState:
+    """Every service of a server, wired. The heavy imports are here, after everything that can refuse to start."""
+    from holaboss_runtime.api.state import RuntimeState
+    from holaboss_runtime.config.document import ConfigFile
+    from holaboss_runtime.config.service import ConfigService
+    from holaboss_runtime.harness.native import NativeHarness
+    from holaboss_runtime.sessions.service import Sessions
+    from holaboss_runtime.store.change_log import ChangeLog
+    from holaboss_runtime.store.profiles import Profiles
+    from holaboss_runtime.workspace.files import WorkspaceFiles
+    from holaboss_runtime.workspace.registry import WorkspaceRegistry
+
+    database = prepared.database
+    changes = ChangeLog(database)
+    config = ConfigService(
+        ConfigFile(launch.config_path),
+        changes,
+        embedded=launch.embedded,
+        environment=launch.environment,
+        secrets=prepared.keys,
+        hidden=frozenset({prepared.token, prepared.poke_token}),
+    )
+    workspaces = WorkspaceRegistry(database, changes, launch.root)
+    harness = NativeHarness(hosts=launch.hosts)
+    sessions = Sessions(database, changes, workspaces, config, harness, concurrency=launch.concurrency)
+
+    def configured() -> None:
+        sessions.poke()
+        if (protocol := config.default_protocol()) is not None:
+            harness.warm(protocol)  # its first run must not pay for the import of an SDK
+
+    def is_busy(workspace_id: str) -> bool:
+        return any(state.effective_state == "BUSY" for state in sessions.control.states(workspace_id).items)
+
+    config.on_change = configured
+    workspaces.in_use = is_busy
+    workspaces.discover()
+    configured()
+    return RuntimeState(
+        database=database,
+        changes=changes,
+        config=config,
+        workspaces=workspaces,
+        files=WorkspaceFiles(workspaces, changes),
+        profiles=Profiles(database),
+        sessions=sessions,
+        harness=harness,
+        lifetime=asyncio.Event(),
+        instance_id=new_id(),
+        stop=stop,
+    )
+
+
+def _http_server(launch: Launch, prepared: _Prepared, state: RuntimeState) -> HttpServer:
+    from uvicorn.config import Config
+    from uvicorn.server import Server as HttpServer
+
+    from holaboss_runtime.api.app import build_app
+    from holaboss_runtime.api.middleware import Access, allowed_hosts
+
+    hosts = allowed_hosts(launch.host, prepared.port, launch.allowed_hosts)
+    config = Config(
+        build_app(state, Access(prepared.token, prepared.poke_token, hosts)),
+        loop="asyncio",
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=1,
+        backlog=BACKLOG,
+    )
+    config.load()
+    server = HttpServer(config)
+    server.lifespan = config.lifespan_class(config)
+    return server
+
+
+class _Server:
+    """Made and run on the event loop."""
+
+    def __init__(self, launch: Launch, prepared: _Prepared, formatter: JsonLines) -> None:
+        self._launch = launch
+        self._prepared = prepared
+        self._stopping = asyncio.Event()
+        self._state = _compose(launch, prepared, self._stop)
+        self._http = _http_server(launch, prepared, self._state)
+        formatter.secrets = self._state.config.live_secrets
+
+    async def run(self) -> int:
+        self._watch_for_orders()
+        await self._state.sessions.start()
+        # Only the two halves of the HTTP server are used: its own loop would wake ten times a second for
+        # nothing.
+        await self._http.startup(sockets=[self._prepared.listener])
+        self._announce()
+        await self._state.harness.start()
+        try:
+            await self._stopping.wait()
+        finally:
+            await self._come_down()
+        return 0
+
+    def _announce(self) -> None:
+        launch = self._launch
+        host = f"[{launch.host}]" if ":" in launch.host else launch.host
+        url = f"http://{host}:{self._prepared.port}"
+        self._prepared.lock.announce(url, self._prepared.poke_token)
+        if launch.bridge_requested:
+            log.info("the remote bridge is not part of this version; PROACTIVE_* variables have no effect")
+        log.info("listening on %s, root %s", url, launch.root)
+        ready = Ready(
+            url=url,
+            pid=os.getpid(),
+            instance_id=self._state.instance_id,
+            protocol=PROTOCOL_VERSION,
+            version=PRODUCT_VERSION,
+        )
+        with suppress(OSError):  # nobody listens; stdin will say the rest
+            say(ready.model_dump_json())
+
+    def _stop(self) -> None:
+        """Begin to come down. Safe to call again; after `BACKSTOP_S` the process ends, whatever still hangs."""
+        if not self._stopping.is_set():
+            self._stopping.set()
+            backstop = threading.Timer(BACKSTOP_S, os._exit, args=(1,))
+            backstop.daemon = True
+            backstop.start()
+
+    async def _come_down(self) -> None:
+        self._state.lifetime.set()
+        try:
+            async with asyncio.timeout(STOP_S):
+                await asyncio.gather(
+                    self._http.shutdown(sockets=[self._prepared.listener]), self._state.sessions.close()
+                )
+                await asyncio.gather(self._state.harness.close(), self._state.config.close())
+        except TimeoutError:
+            log.warning("not everything stopped within %.0f s", STOP_S)
+        self._state.database.close()
+        self._prepared.lock.release()
+
+    def _watch_for_orders(self) -> None:
+        loop = asyncio.get_running_loop()
+
+        def interrupted(_number: int, _frame: object) -> None:
+            loop.call_soon_threadsafe(self._stop)
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            if sys.platform == "win32":
+                signal.signal(number, interrupted)
+            else:
+                loop.add_signal_handler(number, self._stop)
+        if self._launch.embedded:
+            # A thread and a plain read: the one way that works for pipes on every platform.
+            watcher = threading.Thread(target=_wait_for_end_of_input, args=(loop, self._stop), daemon=True)
+            watcher.start()
+
+
+def _wait_for_end_of_input(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> None:
+    with suppress(OSError):
+        while os.read(0, 65536):
+            pass
+    with suppress(RuntimeError):  # the loop is closed already
+        loop.call_soon_threadsafe(stop)

@@ -1,0 +1,30 @@
+"""The record families of the session core over one database, so that they travel together."""
+
+from __future__ import annotations
+
+from holaboss_runtime.store.database import Database
+from holaboss_runtime.store.harness_history import HarnessHistoryRecords
+from holaboss_runtime.store.inputs import InputRecords
+from holaboss_runtime.store.messages import MessageRecords
+from holaboss_runtime.store.output_events import OutputEventRecords
+from holaboss_runtime.store.request_snapshots import RequestSnapshotRecords
+from holaboss_runtime.store.session_events import SessionEventRecords
+from holaboss_runtime.store.session_facts import SessionFactRecords
+from holaboss_runtime.store.sessions import SessionRecords
+from holaboss_runtime.store.turns import TurnRecords
+from holaboss_runtime.store.wakes import WakeRecords
+
+
+class Records:
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.sessions = SessionRecords(database)
+        self.facts = SessionFactRecords(database)
+        self.events = SessionEventRecords(database)
+        self.inputs = InputRecords(database)
+        self.wakes = WakeRecords(database)
+        self.outputs = OutputEventRecords(database)
+        self.messages = MessageRecords(database)
+        self.turns = TurnRecords(database)
+        self.snapshots = RequestSnapshotRecords(database)
+        self.harness_history = HarnessHistoryRecords(database)

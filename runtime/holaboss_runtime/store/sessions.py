@@ -1,0 +1,234 @@
+"""Rows of `agent_sessions`: who a session is, its stored status, and the lease of whoever runs it.
+
+The lease is fenced: each owner gets a higher `lease_epoch`, and every write of a run names the epoch it was given, so
+an owner that lost its lease without noticing changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from holaboss_client.base import utc_now
+from holaboss_client.sessions import Session
+
+from holaboss_runtime.store.database import Database, Row, Value
+from holaboss_runtime.store.json_text import decode_optional, encode_optional
+
+IDLE = "idle"
+RUNNING = "running"
+RESCHEDULING = "rescheduling"
+REQUIRES_ACTION = "requires_action"
+
+HOLD_USER_PAUSE = "user_pause"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    session_id: str
+    workspace_id: str
+    kind: str
+    title: str | None
+    parent_session_id: str | None
+    source_proposal_id: str | None
+    created_by: str
+    status: str
+    stop_reason: str | None
+    hold: str | None
+    last_error: dict[str, Any] | None
+    turns: int
+    harness_session_id: str | None
+    lease_owner: str | None
+    lease_until: str | None
+    lease_epoch: int
+    created_at: str
+    updated_at: str
+    archived_at: str | None
+
+    def wire(self) -> Session:
+        return Session(
+            workspace_id=self.workspace_id,
+            session_id=self.session_id,
+            kind=self.kind,
+            title=self.title,
+            parent_session_id=self.parent_session_id,
+            source_proposal_id=self.source_proposal_id,
+            created_by=self.created_by,
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+            archived_at=self.archived_at,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What a finished run leaves in its session row."""
+
+    status: str
+    stop_reason: str | None
+    last_error: dict[str, Any] | None = None
+    counts_as_turn: bool = True
+    keep_hold: bool = True
+
+
+class SessionRecords:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(
+        self,
+        session_id: str,
+        workspace_id: str,
+        *,
+        kind: str,
+        created_by: str,
+        title: str | None = None,
+        parent_session_id: str | None = None,
+    ) -> None:
+        now = utc_now()
+        self._database.execute(
+            "INSERT INTO agent_sessions (session_id, workspace_id, kind, title, parent_session_id, created_by,"
+            " harness_session_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (session_id, workspace_id, kind, title, parent_session_id, created_by, session_id, now, now),
+        )
+
+    def get(self, session_id: str) -> SessionRecord | None:
+        row = self._database.row("SELECT * FROM agent_sessions WHERE session_id = ?", (session_id,))
+        return None if row is None else _record(row)
+
+    def main(self, workspace_id: str) -> SessionRecord | None:
+        row = self._database.row(
+            "SELECT * FROM agent_sessions WHERE workspace_id = ? AND kind = 'main_session'", (workspace_id,)
+        )
+        return None if row is None else _record(row)
+
+    def page(
+        self, workspace_id: str, *, include_archived: bool, limit: int, before: SessionRecord | None = None
+    ) -> list[SessionRecord]:
+        """The most recently used first; `before` is the last session of the page before."""
+        where, values = ["workspace_id = ?"], list[Value]([workspace_id])
+        if not include_archived:
+            where.append("archived_at IS NULL")
+        if before is not None:
+            where.append("(updated_at, session_id) < (?, ?)")
+            values += [before.updated_at, before.session_id]
+        rows = self._database.rows(
+            f"SELECT * FROM agent_sessions WHERE {' AND '.join(where)}"
+            " ORDER BY updated_at DESC, session_id DESC LIMIT ?",
+            (*values, limit),
+        )
+        return [_record(row) for row in rows]
+
+    def rename(self, session_id: str, title: str) -> None:
+        self._set(session_id, "title = ?", title)
+
+    def archive(self, session_id: str, *, archived: bool) -> None:
+        self._set(session_id, "archived_at = ?", utc_now() if archived else None)
+
+    def accept_inbound(self, session_id: str, *, title: str | None) -> None:
+        """Something new was asked: a hold and an old error are over, and an untitled session gets its title."""
+        self._set(
+            session_id,
+            "hold = NULL, last_error = NULL, title = coalesce(title, ?),"
+            " status = CASE WHEN status = 'running' THEN status ELSE 'rescheduling' END",
+            title,
+        )
+
+    def wait(self, session_id: str, error: dict[str, Any]) -> None:
+        """The next input cannot start yet, for a reason that a person has to see."""
+        self._set(session_id, "status = 'rescheduling', last_error = ?", encode_optional(error))
+
+    def rest(self, session_id: str) -> None:
+        """Nothing is left to do; what the last run left (`last_error`) is kept unless it was only waiting."""
+        self._set(
+            session_id,
+            "last_error = CASE WHEN status = 'rescheduling' THEN NULL ELSE last_error END,"
+            " status = CASE WHEN status = 'rescheduling' THEN 'idle' ELSE status END",
+        )
+
+    def hold(self, session_id: str, reason: str | None) -> None:
+        self._set(session_id, "hold = ?", reason)
+
+    def acquire_lease(self, session_id: str, owner: str, until: str) -> int | None:
+        """The epoch of the new lease, or None while somebody else holds one that has not run out."""
+        now = utc_now()
+        epoch = self._database.scalar(
+            "UPDATE agent_sessions SET lease_owner = ?, lease_until = ?, lease_epoch = lease_epoch + 1,"
+            " heartbeat_at = ?, row_version = row_version + 1"
+            " WHERE session_id = ? AND (lease_until IS NULL OR lease_until <= ?) RETURNING lease_epoch",
+            (owner, until, now, session_id, now),
+        )
+        return None if epoch is None else int(epoch)
+
+    def break_lease(self, session_id: str) -> None:
+        """For whoever knows that the owner is gone; the epoch still fences it out."""
+        self._database.execute(
+            "UPDATE agent_sessions SET lease_owner = NULL, lease_until = NULL WHERE session_id = ?",
+            (session_id,),
+        )
+
+    def begin_run(self, session_id: str, epoch: int) -> None:
+        self._database.execute(
+            "UPDATE agent_sessions SET status = 'running', last_error = NULL, updated_at = ?,"
+            " row_version = row_version + 1 WHERE session_id = ? AND lease_epoch = ?",
+            (utc_now(), session_id, epoch),
+        )
+
+    def renew_lease(self, session_id: str, epoch: int, until: str) -> bool:
+        """False when the lease belongs to somebody else by now."""
+        changed = self._database.execute(
+            "UPDATE agent_sessions SET lease_until = ?, heartbeat_at = ?"
+            " WHERE session_id = ? AND lease_epoch = ? AND lease_owner IS NOT NULL",
+            (until, utc_now(), session_id, epoch),
+        )
+        return changed == 1
+
+    def settle(self, session_id: str, epoch: int, settlement: Settlement) -> bool:
+        """End the run and release its lease. False, and nothing changed, when the epoch is not the current one."""
+        changed = self._database.execute(
+            "UPDATE agent_sessions SET status = ?, stop_reason = ?, last_error = ?, turns = turns + ?,"
+            " hold = CASE WHEN ? THEN hold END, lease_owner = NULL, lease_until = NULL, updated_at = ?,"
+            " row_version = row_version + 1 WHERE session_id = ? AND lease_epoch = ? AND lease_owner IS NOT NULL",
+            (
+                settlement.status,
+                settlement.stop_reason,
+                encode_optional(settlement.last_error),
+                int(settlement.counts_as_turn),
+                int(settlement.keep_hold),
+                utc_now(),
+                session_id,
+                epoch,
+            ),
+        )
+        return changed == 1
+
+    def _set(self, session_id: str, assignments: str, *values: Value) -> None:
+        self._database.execute(
+            f"UPDATE agent_sessions SET {assignments}, updated_at = ?, row_version = row_version + 1"
+            " WHERE session_id = ?",
+            (*values, utc_now(), session_id),
+        )
+
+
+def _record(row: Row) -> SessionRecord:
+    return SessionRecord(
+        session_id=row["session_id"],
+        workspace_id=row["workspace_id"],
+        kind=row["kind"],
+        title=row["title"],
+        parent_session_id=row["parent_session_id"],
+        source_proposal_id=row["source_proposal_id"],
+        created_by=row["created_by"],
+        status=row["status"],
+        stop_reason=row["stop_reason"],
+        hold=row["hold"],
+        last_error=decode_optional(row["last_error"]),
+        turns=row["turns"],
+        harness_session_id=row["harness_session_id"],
+        lease_owner=row["lease_owner"],
+        lease_until=row["lease_until"],
+        lease_epoch=row["lease_epoch"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        archived_at=row["archived_at"],
+    )

@@ -1,0 +1,284 @@
+"""The registry: which workspaces exist, where they lie, and the only code that creates or removes one.
+
+A folder is never removed, and never written to, without the marker that says it belongs to this workspace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from holaboss_client.base import new_id, utc_now
+from holaboss_client.events import Change
+from holaboss_client.workspaces import CreateWorkspace, PatchWorkspace, Workspace, WorkspaceList
+from holaboss_runtime.errors import DomainError, not_found
+from holaboss_runtime.store.change_log import ChangeLog
+from holaboss_runtime.store.database import Database, Row, Value
+from holaboss_runtime.store.workspaces import WorkspaceRows
+from holaboss_runtime.workspace import git
+from holaboss_runtime.workspace.locations import check_location, invalid, is_free
+from holaboss_runtime.workspace.marker import STATE_FOLDER, read_marker
+from holaboss_runtime.workspace.plan import load_plan
+from holaboss_runtime.workspace.scaffold import write_scaffold
+
+MAX_NAME = 200
+_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")
+_HARNESSES = frozenset({"native", "pi"})
+_STATUSES = frozenset({"provisioning", "active", "error"})
+
+
+class WorkspaceRegistry:
+    """`root` is the sandbox root; workspaces the runtime places itself lie in `<root>/workspace/<id>`."""
+
+    def __init__(self, database: Database, changes: ChangeLog, root: Path) -> None:
+        self._database = database
+        self._changes = changes
+        self._rows = WorkspaceRows(database)
+        self._root = root.resolve()
+        self._managed = self._root / "workspace"
+        # Two creations must not both find the same folder free.
+        self._placing = asyncio.Lock()
+        self.in_use: Callable[[str], bool] = _never
+
+    def discover(self) -> None:
+        """Follow folders that were renamed below the managed root, and register those the database forgot."""
+        for folder in _folders(self._managed):
+            workspace_id = read_marker(folder)
+            if workspace_id is None or not _ID.match(workspace_id):
+                continue
+            row = self._rows.get(workspace_id)
+            if row is None:
+                body = CreateWorkspace(name=_planned_name(folder) or folder.name[:MAX_NAME])
+                self._insert(body, workspace_id, folder)
+            elif row["deleted_at_utc"] is None and not Path(row["workspace_path"]).is_dir():
+                self._update(workspace_id, {"workspace_path": str(folder)})
+
+    def list(
+        self, *, limit: int = 50, offset: int = 0, status: str | None = None, include_deleted: bool = False
+    ) -> WorkspaceList:
+        rows, total = self._rows.page(
+            limit=limit, offset=offset, status=status, include_deleted=include_deleted
+        )
+        return WorkspaceList(items=[_record(row) for row in rows], total=total, limit=limit, offset=offset)
+
+    def get(self, workspace_id: str) -> Workspace:
+        """Raises `DomainError` `workspace_not_found`, also for a deleted one."""
+        return _record(self._live(workspace_id))
+
+    def folder(self, workspace_id: str) -> Path:
+        """The folder of a workspace. Raises `workspace_not_found`, or conflict `workspace_folder_missing`."""
+        path = Path(self._live(workspace_id)["workspace_path"])
+        if not path.is_dir():
+            raise DomainError(
+                "conflict",
+                "workspace_folder_missing",
+                f"The folder {path} is not there. Put it back, or tell this workspace where it is now.",
+                workspace_path=str(path),
+            )
+        return path
+
+    async def create(self, body: CreateWorkspace) -> Workspace:
+        """Write the scaffold and register it. Raises `DomainError`; nothing is left behind then."""
+        name = _name(body.name)
+        workspace_id = self._free_id(body.workspace_id)
+        if body.harness not in _HARNESSES:
+            raise _unprocessable("harness_unknown", f"There is no harness {body.harness!r}. Use 'native'.")
+        status = _status(body.status)
+        async with self._placing:
+            path = self._place(body.workspace_path, workspace_id)
+            existed = path.exists()
+            try:
+                await asyncio.to_thread(write_scaffold, path, workspace_id, name)
+            except OSError as error:
+                await asyncio.to_thread(_undo_scaffold, path, workspace_id, existed=existed)
+                raise invalid(
+                    f"{path} cannot be written: {error.strerror}. Choose another folder."
+                ) from error
+            self._insert(body.model_copy(update={"status": status, "name": name}), workspace_id, path)
+        await git.initialise(path)
+        return self.get(workspace_id)
+
+    async def patch(self, workspace_id: str, body: PatchWorkspace) -> Workspace:
+        row = self._live(workspace_id)
+        changes: dict[str, Value] = {
+            field: value.strip() or None
+            for field in ("error_message", "icon", "icon_color")
+            if (value := getattr(body, field)) is not None
+        }
+        if body.name is not None:
+            changes["name"] = _name(body.name)
+        if body.status is not None:
+            changes["status"] = _status(body.status)
+        if body.workspace_path is not None:
+            changes["workspace_path"] = str(await self._relocate(row, body.workspace_path))
+        self._update(workspace_id, changes)
+        return self.get(workspace_id)
+
+    async def delete(self, workspace_id: str, *, keep_files: bool | None = None) -> None:
+        """Forget a workspace and remove its folder.
+
+        Without `keep_files` a folder the runtime placed goes entirely and one a person chose loses only our
+        own state; true and false decide it either way. Raises conflict `workspace_identity_mismatch` for a
+        folder that does not carry the marker of this workspace; nothing is touched then.
+        """
+        row = self._live(workspace_id)
+        path = Path(row["workspace_path"])
+        if self.in_use(workspace_id):
+            raise DomainError(
+                "conflict",
+                "workspace_busy",
+                "Something is running in this workspace. Stop it first, then delete.",
+            )
+        if _is_foreign(path, workspace_id):
+            raise DomainError(
+                "conflict",
+                "workspace_identity_mismatch",
+                f"The folder {path} does not carry the marker of this workspace, so nothing was touched."
+                " Move the folder away first if the workspace should be forgotten.",
+                workspace_path=str(path),
+            )
+        wipe = bool(row["managed"]) if keep_files is None else not keep_files
+        tombstone = f"__deleted__/{workspace_id}/{time.time_ns() // 1_000_000}"
+        now = utc_now()
+        self._update(workspace_id, {"status": "deleted", "workspace_path": tombstone, "deleted_at_utc": now})
+        await asyncio.to_thread(_remove, path, wipe=wipe)
+
+    def _live(self, workspace_id: str) -> Row:
+        row = self._rows.get(workspace_id)
+        if row is None or row["deleted_at_utc"] is not None:
+            raise not_found("workspace", workspace_id)
+        return row
+
+    def _free_id(self, requested: str | None) -> str:
+        if requested is None:
+            return new_id()
+        if not _ID.match(requested):
+            raise _unprocessable(
+                "workspace_id_invalid",
+                "A workspace id has at most 128 letters, digits, dots, dashes and underscores.",
+            )
+        if self._rows.get(requested) is not None:
+            raise DomainError(
+                "conflict", "workspace_exists", f"The workspace id {requested!r} is already in use."
+            )
+        return requested
+
+    def _place(self, requested: str | None, workspace_id: str) -> Path:
+        managed = self._managed / workspace_id
+        path = managed if requested is None else self._checked(requested, except_id=workspace_id)
+        if not is_free(path):
+            raise invalid(f"{path} is not empty. Choose an empty folder or a new one.")
+        return path
+
+    def _checked(self, requested: str, *, except_id: str) -> Path:
+        others = [Path(row["workspace_path"]) for row in self._rows.live() if row["id"] != except_id]
+        return check_location(requested, sandbox_root=self._root, managed_root=self._managed, others=others)
+
+    async def _relocate(self, row: Row, requested: str) -> Path:
+        """Where a moved folder is now; a workspace that lost its folder may also start afresh in an empty
+        one.
+        """
+        async with self._placing:
+            path = self._checked(requested, except_id=row["id"])
+            if read_marker(path) == row["id"]:
+                return path
+            if _record(row).folder_state == "healthy" or not is_free(path):
+                raise invalid(f"{path} is not the folder of this workspace. Move the folder there first.")
+            await asyncio.to_thread(write_scaffold, path, row["id"], row["name"])
+            return path
+
+    def _insert(self, body: CreateWorkspace, workspace_id: str, path: Path) -> None:
+        now = utc_now()
+        row: dict[str, Any] = {
+            "id": workspace_id,
+            "workspace_path": str(path),
+            "name": body.name,
+            "status": body.status,
+            "harness": body.harness,
+            "error_message": body.error_message,
+            "onboarding_status": body.onboarding_status,
+            "managed": int(body.workspace_path is None),
+            "created_at": now,
+            "updated_at": now,
+        }
+        with self._database.transaction(durable=True):
+            self._rows.insert(row)
+            self._changes.append(
+                Change.WORKSPACE, workspace_id=workspace_id, payload={"status": row["status"]}
+            )
+
+    def _update(self, workspace_id: str, changes: dict[str, Value]) -> None:
+        if not changes:
+            return
+        with self._database.transaction(durable=True):
+            self._rows.update(workspace_id, {**changes, "updated_at": utc_now()})
+            row = self._rows.get(workspace_id)
+            status = row["status"] if row else "deleted"
+            self._changes.append(Change.WORKSPACE, workspace_id=workspace_id, payload={"status": status})
+
+
+def _never(_workspace_id: str) -> bool:
+    """Until the composition root says who knows what is running."""
+    return False
+
+
+def _folders(parent: Path) -> list[Path]:
+    try:
+        return sorted(entry for entry in parent.iterdir() if entry.is_dir() and not entry.is_symlink())
+    except OSError:
+        return []
+
+
+def _planned_name(folder: Path) -> str | None:
+    try:
+        name = load_plan(folder).name
+    except DomainError:
+        return None
+    return name[:MAX_NAME] if name else None
+
+
+def _record(row: Row) -> Workspace:
+    healthy = row["deleted_at_utc"] is None and Path(row["workspace_path"]).is_dir()
+    return Workspace.model_validate({**row, "folder_state": "healthy" if healthy else "missing"})
+
+
+def _name(name: str) -> str:
+    name = name.strip()
+    if not name or len(name) > MAX_NAME:
+        raise _unprocessable("name_invalid", f"A workspace needs a name of at most {MAX_NAME} characters.")
+    return name
+
+
+def _status(status: str) -> str:
+    if status not in _STATUSES:
+        raise _unprocessable("status_invalid", f"A status is one of {', '.join(sorted(_STATUSES))}.")
+    return status
+
+
+def _unprocessable(code: str, detail: str) -> DomainError:
+    return DomainError("unprocessable", code, detail)
+
+
+def _undo_scaffold(path: Path, workspace_id: str, *, existed: bool) -> None:
+    """Remove what a failed creation left; the folder itself only when it was not there before."""
+    if not existed:
+        shutil.rmtree(path, ignore_errors=True)
+    elif read_marker(path) == workspace_id:
+        for entry in path.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink(missing_ok=True)
+
+
+def _is_foreign(path: Path, workspace_id: str) -> bool:
+    return path.exists() and read_marker(path) != workspace_id
+
+
+def _remove(path: Path, *, wipe: bool) -> None:
+    shutil.rmtree(path if wipe else path / STATE_FOLDER, ignore_errors=True)

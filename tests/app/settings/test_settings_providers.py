@@ -1,0 +1,281 @@
+"""Connecting, keys, autosave and the test button, from the widgets down to the requests and the keychain."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QPushButton
+
+from holaboss_app.panes.settings.provider_form import SaveState
+from tests.app.settings.conftest import Desk
+from tests.app.settings.fake_runtime import MARKER_KEY
+
+USER = "provider/openai_direct"
+
+
+def connect_openai(desk: Desk) -> None:
+    card = desk.card("openai_direct")
+    card.form.key.input.setText(MARKER_KEY)
+    desk.do(card.connect_button.click)
+
+
+def test_connecting_puts_the_provider_then_the_key_in_keychain_and_runtime(desk: Desk) -> None:
+    desk.open()
+    connect_openai(desk)
+    assert desk.store.passwords == {USER: MARKER_KEY}
+    assert desk.runtime.secrets == {"openai_direct": MARKER_KEY}
+    order = [path for method, path, _ in desk.runtime.calls if method == "PUT"]
+    assert order == ["/runtime/providers/openai_direct", "/runtime/secrets/openai_direct"]
+    card = desk.card("openai_direct")
+    assert card.form.key.input.text() == ""
+    assert card.form.key.kept_label.text() == "Saved in the keychain"
+    assert card.state_label.text() == "Connected"
+    assert card.connect_button.text() == "Disconnect"
+
+
+def test_no_widget_shows_a_stored_key(desk: Desk) -> None:
+    desk.open()
+    connect_openai(desk)
+    texts = [label.text() for label in desk.page.findChildren(QLabel)]
+    texts += [line.text() for line in desk.page.findChildren(QLineEdit)]
+    assert not any(MARKER_KEY in text for text in texts)
+
+
+def test_connecting_without_a_key_asks_for_one_and_changes_nothing(desk: Desk) -> None:
+    desk.open()
+    card = desk.card("openai_direct")
+    desk.do(card.connect_button.click)
+    assert card.expanded
+    assert card.form.key.field.message.text() == "Enter an API key, then connect."
+    assert desk.runtime.bodies("PUT", "/openai_direct") == []
+
+
+def test_a_key_still_in_the_keychain_is_used_again(desk: Desk) -> None:
+    desk.store.passwords[USER] = MARKER_KEY
+    desk.open()
+    desk.do(desk.card("openai_direct").connect_button.click)
+    assert desk.runtime.secrets == {"openai_direct": MARKER_KEY}
+
+
+def test_a_server_on_this_computer_connects_without_a_key(desk: Desk) -> None:
+    desk.open()
+    desk.do(desk.card("ollama_direct").connect_button.click)
+    assert desk.runtime.providers["ollama_direct"]["connected"]
+    assert desk.card("ollama_direct").state_label.text() == "Connected"
+
+
+def test_the_demo_model_connects_with_an_empty_request(desk: Desk) -> None:
+    desk.open()
+    desk.do(desk.card("demo").connect_button.click)
+    assert desk.runtime.bodies("PUT", "/providers/demo") == [{}]
+
+
+def test_edits_are_saved_after_the_pause_and_only_then(desk: Desk) -> None:
+    desk.open()
+    connect_openai(desk)
+    form = desk.card("openai_direct").form
+    before = len(desk.runtime.bodies("PUT", "/providers/openai_direct"))
+    desk.do(lambda: form.models.text.setPlainText("large\nhuge"))
+    timer = form.autosave
+    assert timer.isActive()
+    assert timer.interval() == 800
+    assert len(desk.runtime.bodies("PUT", "/providers/openai_direct")) == before
+    desk.do(timer.timeout.emit)
+    assert desk.runtime.bodies("PUT", "/providers/openai_direct")[-1]["models"] == ["large", "huge"]
+    assert form.state_label.text() == "Saved"
+    assert not form.dirty
+
+
+def test_a_failed_save_keeps_the_draft_until_retry_works(desk: Desk) -> None:
+    desk.open()
+    connect_openai(desk)
+    form = desk.card("openai_direct").form
+    desk.runtime.refuse["/providers/openai_direct"] = (422, "This model list is not good.")
+    desk.do(lambda: form.models.text.setPlainText("odd"))
+    desk.do(form.save_now)
+    assert form.state is SaveState.FAILED
+    assert form.state_label.text() == "This model list is not good."
+    assert form.models.models == ("odd",)
+    assert form.retry.isVisibleTo(form)
+    desk.runtime.refuse.clear()
+    desk.do(form.retry.click)
+    assert form.state is SaveState.SAVED
+    assert desk.runtime.providers["openai_direct"]["models"] == ["odd"]
+
+
+def test_an_invalid_draft_is_never_sent_and_can_be_reverted(desk: Desk) -> None:
+    desk.open()
+    connect_openai(desk)
+    form = desk.card("openai_direct").form
+    count = len(desk.runtime.calls)
+    desk.do(lambda: form.models.text.setPlainText("one two"))
+    desk.do(form.save_now)
+    assert "contains a space" in form.models.field.message.text()
+    assert not form.autosave.isActive()
+    assert len(desk.runtime.calls) == count
+    desk.do(form.revert.click)
+    assert form.models.models == ("large", "small")
+    assert not form.models.field.has_error
+
+
+def test_what_is_being_typed_survives_a_reload(desk: Desk) -> None:
+    desk.open()
+    form = desk.card("openai_direct").form
+    desk.do(lambda: form.models.text.setPlainText("mine"))
+    form.key.input.setText("half a key")
+    desk.runtime.providers["openai_direct"]["default_models"] = ["theirs"]
+    desk.do(lambda: desk.presenter.attach(desk.client))
+    assert form.models.models == ("mine",)
+    assert form.key.input.text() == "half a key"
+
+
+def test_a_save_that_met_no_runtime_is_repeated_when_it_is_back(desk: Desk) -> None:
+    desk.open()
+    connect_openai(desk)
+    form = desk.card("openai_direct").form
+    desk.presenter.detach("The runtime is restarting.")
+    desk.do(lambda: form.models.text.setPlainText("later"))
+    desk.do(form.save_now)
+    assert form.state is SaveState.FAILED
+    assert desk.page.models.connection.label.text() == "The runtime is restarting."
+    desk.do(lambda: desk.presenter.attach(desk.client))
+    assert desk.runtime.providers["openai_direct"]["models"] == ["later"]
+
+
+def test_closing_saves_what_still_waits_for_its_pause(desk: Desk) -> None:
+    desk.open()
+    connect_openai(desk)
+    form = desk.card("openai_direct").form
+    desk.do(lambda: form.models.text.setPlainText("last"))
+    desk.qloop.run(desk.presenter.close())
+    assert desk.runtime.providers["openai_direct"]["models"] == ["last"]
+
+
+def test_the_test_button_tries_the_draft_and_offers_what_was_found(desk: Desk) -> None:
+    desk.runtime.test_result["models"] = ["large", "huge"]
+    desk.open()
+    form = desk.card("openai_direct").form
+    form.base_url.setText("https://other.example/v1")
+    form.key.input.setText(MARKER_KEY)
+    desk.do(form.test.click)
+    sent = desk.runtime.bodies("POST", "/openai_direct/test")[-1]
+    assert sent == {
+        "kind": "openai_compatible",
+        "base_url": "https://other.example/v1",
+        "api_key": MARKER_KEY,
+        "model": "large",
+    }
+    assert form.outcome.text() == "The provider answers. (41 ms)"
+    offered = [form.models.list.item(row) for row in range(2)]
+    assert [item.checkState().name for item in offered] == ["Checked", "Unchecked"]
+    offered[1].setCheckState(offered[0].checkState())
+    assert form.models.models == ("large", "small", "huge")
+
+
+def test_a_failed_test_is_told_in_words(desk: Desk) -> None:
+    desk.runtime.test_result = {
+        "outcome": "bad_key",
+        "detail": "The provider does not accept this key.",
+        "latency_ms": 9,
+    }
+    desk.open()
+    form = desk.card("openai_direct").form
+    desk.do(form.test.click)
+    assert form.outcome.text() == "The provider does not accept this key. (9 ms)"
+    desk.runtime.down = True
+    desk.do(form.test.click)
+    assert form.outcome.text().startswith("The runtime does not answer")
+    assert form.test.isEnabled()
+
+
+def test_a_key_is_replaced_and_removed(desk: Desk) -> None:
+    desk.open()
+    connect_openai(desk)
+    key = desk.card("openai_direct").form.key
+    desk.do(key.replace.click)
+    key.input.setText("another")
+    desk.do(key.save.click)
+    assert desk.store.passwords == {USER: "another"}
+    assert desk.runtime.secrets == {"openai_direct": "another"}
+    desk.do(key.remove.click)
+    assert desk.store.passwords == {}
+    assert desk.runtime.secrets == {}
+    assert desk.card("openai_direct").state_label.text() == "Key missing"
+
+
+def test_disconnecting_asks_and_forgets_the_key_unless_told_not_to(desk: Desk) -> None:
+    desk.open()
+    connect_openai(desk)
+    card = desk.card("openai_direct")
+    desk.do(card.connect_button.click)
+    assert desk.runtime.providers["openai_direct"]["connected"]
+    desk.find(QCheckBox, "forget-key", card).setChecked(False)
+    desk.do(desk.find(QPushButton, "confirm-disconnect", card).click)
+    assert not desk.runtime.providers["openai_direct"]["connected"]
+    assert desk.store.passwords == {USER: MARKER_KEY}
+    desk.do(card.connect_button.click)
+    desk.do(card.connect_button.click)
+    desk.find(QCheckBox, "forget-key", card).setChecked(True)
+    desk.do(desk.find(QPushButton, "confirm-disconnect", card).click)
+    assert desk.store.passwords == {}
+
+
+def test_a_refusing_keychain_offers_the_session(desk: Desk) -> None:
+    desk.open()
+    desk.store.error = OSError("locked")
+    connect_openai(desk)
+    card = desk.card("openai_direct")
+    problem = desk.find(QPushButton, "keep-key-for-session", card)
+    assert problem.isVisibleTo(card)
+    assert card.form.key.input.text() == MARKER_KEY
+    assert desk.runtime.secrets == {}
+    desk.do(problem.click)
+    assert desk.runtime.secrets == {"openai_direct": MARKER_KEY}
+    assert desk.store.passwords == {}
+    assert card.form.key.kept_label.text() == "Kept for this session only"
+
+
+def test_without_a_keychain_keys_live_for_the_session_and_it_is_said(desk_without_keychain: Desk) -> None:
+    desk = desk_without_keychain
+    desk.open()
+    assert desk.page.models.keychain.label.text() == "No keychain answers on this computer."
+    connect_openai(desk)
+    card = desk.card("openai_direct")
+    assert desk.runtime.secrets == {"openai_direct": MARKER_KEY}
+    assert card.form.key.kept_label.text() == "Kept for this session only"
+    desk.do(card.form.key.remove.click)
+    assert desk.runtime.secrets == {}
+    assert not desk.keychain.kept_for_session("openai_direct")
+
+
+def test_a_key_in_the_file_moves_to_the_keychain(desk: Desk) -> None:
+    desk.runtime.providers["openai_direct"]["connected"] = True
+    desk.runtime.literal["openai_direct"] = MARKER_KEY
+    desk.open()
+    assert desk.card("openai_direct").state_label.text() == "Key in plain text"
+    assert "OpenAI" in desk.page.models.literal.label.text()
+    desk.do(desk.find(QPushButton, "move-all-keys").click)
+    assert desk.store.passwords == {USER: MARKER_KEY}
+    assert desk.runtime.literal == {}
+    assert not desk.page.models.literal.isVisibleTo(desk.page)
+
+
+def test_the_file_keeps_its_key_when_the_keychain_does_not_give_it_back(desk: Desk) -> None:
+    desk.runtime.providers["openai_direct"]["connected"] = True
+    desk.runtime.literal["openai_direct"] = MARKER_KEY
+    desk.store.forgetful = True
+    desk.open()
+    desk.do(desk.card("openai_direct").form.key.migrate.click)
+    assert desk.runtime.literal == {"openai_direct": MARKER_KEY}
+    problem = desk.card("openai_direct").form.key.problem
+    assert "left as it is" in problem.label.text()
+
+
+def test_a_key_the_keychain_held_back_is_read_again(desk: Desk) -> None:
+    desk.runtime.providers["openai_direct"] |= {"connected": True, "key_state": "keychain_missing"}
+    desk.open()
+    key = desk.card("openai_direct").form.key
+    assert desk.card("openai_direct").state_label.text() == "Key missing"
+    desk.do(key.retry.click)
+    assert "no key of this provider" in key.problem.label.text()
+    desk.store.passwords[USER] = MARKER_KEY
+    desk.do(key.retry.click)
+    assert desk.runtime.secrets == {"openai_direct": MARKER_KEY}

@@ -1,0 +1,124 @@
+"""How long a person waits: from the start of a process to its first answer, or to its window."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator
+from pathlib import Path
+
+from tests.bench.figures import Figure, middle
+from tests.support.server import RuntimeProcess
+
+
+def runtime(samples: int) -> list[Figure]:
+    """Spawn → first 200 of `/healthz`, over a root that exists already."""
+    with tempfile.TemporaryDirectory(prefix="holaboss-bench-") as folder:
+        root = Path(folder) / "root"
+        _spawn_runtime(root)
+        pairs = [(_spawn_floor(), _spawn_runtime(root)) for _ in range(samples)]
+    return [
+        Figure(
+            "runtime: spawn → /healthz",
+            middle([ours for _, ours in pairs]),
+            "ms",
+            middle([floor for floor, _ in pairs]),
+            "bare FastAPI, 110 routes",
+            times_floor=1.4,
+        )
+    ]
+
+
+def _spawn_runtime(root: Path) -> float:
+    process = RuntimeProcess(root)
+    started = time.perf_counter()
+    process.start()
+    _first_answer(process.url.removeprefix("http://"))
+    elapsed = (time.perf_counter() - started) * 1000
+    process.stop()
+    return elapsed
+
+
+def _spawn_floor() -> float:
+    started = time.perf_counter()
+    command = [sys.executable, "-m", "tests.bench.floors", "server"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline())
+        _first_answer(f"127.0.0.1:{port}")
+        elapsed = (time.perf_counter() - started) * 1000
+        process.terminate()
+    return elapsed
+
+
+def _first_answer(address: str) -> None:
+    connection = http.client.HTTPConnection(address)
+    connection.request("GET", "/healthz")
+    if connection.getresponse().status != 200:
+        raise RuntimeError(f"{address} is not healthy")
+    connection.close()
+
+
+def window(samples: int) -> list[Figure]:
+    """Process start → first paint, and → workspace loaded and composer usable, on a real X server."""
+    with tempfile.TemporaryDirectory(prefix="holaboss-bench-") as folder, display() as environment:
+        profile = Path(folder) / "profile"
+        _start_desktop(profile, environment)
+        floors, ours = list[float](), list[dict[str, float]]()
+        for _ in range(samples):
+            floors.append(_start_window(environment))
+            ours.append(_start_desktop(profile, environment))
+    floor = middle(floors)
+    return [
+        Figure(
+            "desktop: start → first paint",
+            middle([one["first_paint_ms"] for one in ours]),
+            "ms",
+            floor,
+            "bare qasync + httpx window",
+            times_floor=1.5,
+        ),
+        Figure(
+            "desktop: start → composer usable",
+            middle([one["interactive_ms"] for one in ours]),
+            "ms",
+            floor,
+            "bare qasync + httpx window",
+            limit=1_200,
+        ),
+    ]
+
+
+def _start_window(environment: dict[str, str]) -> float:
+    command = [sys.executable, "-m", "tests.bench.floors", "window"]
+    return float(
+        subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True).stdout.split()[0]
+    )
+
+
+def _start_desktop(profile: Path, environment: dict[str, str]) -> dict[str, float]:
+    command = [sys.executable, "-m", "holaboss_app", "--profile-dir", str(profile), "--measure-start"]
+    finished = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, timeout=60)
+    return json.loads(finished.stdout.splitlines()[-1])
+
+
+@contextlib.contextmanager
+def display() -> Generator[dict[str, str]]:
+    """An X server of its own and the environment that leads to it."""
+    reading, writing = os.pipe()
+    command = ["Xvfb", "-displayfd", str(writing), "-screen", "0", "1600x1200x24", "-nolisten", "tcp"]
+    with subprocess.Popen(command, pass_fds=[writing], stderr=subprocess.DEVNULL) as server:
+        os.close(writing)
+        with os.fdopen(reading) as numbers:
+            number = numbers.readline().strip()
+        paths = os.pathsep.join(["app", "runtime", os.environ.get("PYTHONPATH", "")])
+        try:
+            yield dict(os.environ) | {"DISPLAY": f":{number}", "QT_QPA_PLATFORM": "xcb", "PYTHONPATH": paths}
+        finally:
+            server.terminate()

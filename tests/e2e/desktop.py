@@ -1,0 +1,137 @@
+"""A running desktop, as a test sees it: things to press, things to read, a process to kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.processes import Process, descendants
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+class Desktop:
+    def __init__(self, environment: dict[str, str], *arguments: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.e2e.driver", *arguments],
+            cwd=REPOSITORY,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=(Path(environment["HOME"]) / "desktop.stderr.txt").open("ab"),
+            text=True,
+        )
+        self._answers: queue.Queue[str] = queue.Queue()
+        threading.Thread(target=self._collect, daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def _collect(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._answers.put(line)
+
+    def ask(self, op: str, **request: Any) -> Any:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"op": op, **request}) + "\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._answers.get(timeout=30))
+        if not answer["ok"]:
+            raise LookupError(answer["error"])
+        return answer["value"]
+
+    def click(self, name: str, **where: Any) -> None:
+        self._retry(lambda: self.ask("click", name=name, **where))
+
+    def type(self, name: str, text: str, *, replace: bool = False, **where: Any) -> None:
+        self._retry(lambda: self.ask("type", name=name, text=text, replace=replace, **where))
+
+    def key(self, key: str, **where: Any) -> None:
+        self.ask("key", key=key, **where)
+
+    def read(self, name: str, **where: Any) -> str:
+        return self.ask("read", name=name, **where)["text"]
+
+    def screen(self) -> str:
+        return self.ask("screen_text")
+
+    def sees(self, *texts: str, within: float = 20) -> None:
+        self._until(lambda: all(text in self.screen() for text in texts), within, f"on the screen: {texts}")
+
+    def sees_no(self, text: str, within: float = 20) -> None:
+        self._until(lambda: text not in self.screen(), within, f"gone from the screen: {text!r}")
+
+    def has(self, name: str, within: float = 20) -> None:
+        self._until(lambda: self.ask("exists", name=name), within, f"a widget called {name!r}")
+
+    def grab(self, path: Path) -> Path:
+        return Path(self.ask("grab", path=str(path)))
+
+    def children(self) -> list[Process]:
+        return descendants(self.pid)
+
+    def runtime(self) -> Process:
+        [server] = [p for p in self.children() if "serve" in p.argv.split()]
+        return server
+
+    def quit(self) -> None:
+        self.ask("close")
+        self._process.wait(timeout=15)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait(timeout=5)
+
+    def stop(self) -> None:
+        """Whatever state it is in: gone afterwards."""
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait(timeout=5)
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
+
+    def _retry(self, action: Callable[[], Any]) -> None:
+        def attempt() -> bool:
+            try:
+                action()
+            except LookupError as error:
+                failures.append(str(error))
+                return False
+            return True
+
+        failures: list[str] = []
+        try:
+            self._until(attempt, 15, "an action")
+        except AssertionError as error:
+            raise AssertionError(f"{failures[-1]}; on the screen:\n{self.screen()}") from error
+
+    def _until(self, condition: Callable[[], Any], within: float, what: str) -> None:
+        deadline = time.monotonic() + within
+        while not condition():
+            if time.monotonic() > deadline:
+                raise AssertionError(f"not within {within:g} s: {what}\non the screen:\n{self.screen()}")
+            time.sleep(0.05)
+
+
+def environment_for(home: Path, display: str, bus: str) -> dict[str, str]:
+    """What a person's login would give the desktop, and nothing of the test's own environment."""
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "DISPLAY": display,
+        "DBUS_SESSION_BUS_ADDRESS": bus,
+        "XDG_RUNTIME_DIR": str(home / "run"),
+        "PYTHONPATH": str(REPOSITORY),
+    }

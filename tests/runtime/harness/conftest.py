@@ -1,0 +1,128 @@
+"""A warm harness for the tests of a module, a workspace and a package for each test."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holaboss_runtime.harness.contract import ModelClient, RunnerEvent, RunPackage, WireProtocol
+from holaboss_runtime.harness.native import TOOL_NAMES, NativeHarness
+from tests.support.processes import descendants
+from tests.support.scripted_provider import ScriptedProvider
+
+KEY = "sk-marker-5f1e0c"
+BuildPackage = Callable[..., RunPackage]
+
+
+class Cancel:
+    """A cancellation a test pulls."""
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+        self._event = asyncio.Event()
+
+    def pull(self) -> None:
+        self.reason = "user_requested_pause"
+        self._event.set()
+
+    async def wait(self) -> None:
+        await self._event.wait()
+
+
+class Listener:
+    """Runs packages on a harness and keeps what it heard."""
+
+    def __init__(self, harness: NativeHarness) -> None:
+        self.harness = harness
+
+    async def run(self, package: RunPackage, cancel: Cancel | None = None) -> list[RunnerEvent]:
+        return [event async for event in self.harness.run(package, cancel or Cancel())]
+
+
+@pytest.fixture(scope="module")
+async def harness(anyio_backend: str) -> AsyncIterator[NativeHarness]:
+    async with open_harness() as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def open_harness(**options: Any) -> AsyncGenerator[NativeHarness]:
+    """A harness whose hosts are warm."""
+    harness = NativeHarness(**options)
+    await harness.start()
+    try:
+        await warm(harness)
+        yield harness
+    finally:
+        await harness.close()
+
+
+async def warm(harness: NativeHarness) -> None:
+    async with asyncio.timeout(30):
+        await asyncio.gather(*(slot.filled.wait() for slot in harness._slots))
+
+
+def _wait_for_sleepers(pid: int, count: int) -> list[int]:
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        found = [process for process in descendants(pid) if "sleep 1000" in process.command]
+        if len(found) >= count:
+            return [process.pid for process in descendants(pid)]
+        time.sleep(0.01)
+    raise TimeoutError(f"{count} sleeping processes did not appear")
+
+
+async def sleepers(pid: int, count: int) -> list[int]:
+    """All processes below `pid`, once `count` of them are `sleep 1000`; `/proc` can only be polled."""
+    return await asyncio.to_thread(_wait_for_sleepers, pid, count)
+
+
+def host_pid(harness: NativeHarness) -> int:
+    host = harness._slots[0].host
+    assert host is not None
+    return host.pid
+
+
+@pytest.fixture
+def listener(harness: NativeHarness) -> Listener:
+    return Listener(harness)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "workspace"
+    (folder / ".holaboss").mkdir(parents=True)
+    (folder / ".holaboss" / "workspace_id").write_text("private")
+    return folder
+
+
+@pytest.fixture
+def package(provider: ScriptedProvider, workspace: Path) -> BuildPackage:
+    """`package("text", protocol=…, any field of RunPackage=…)`."""
+
+    def build(
+        instruction: str = "Hello", *, protocol: WireProtocol = "openai_chat", **fields: Any
+    ) -> RunPackage:
+        root = provider.url if protocol == "anthropic_messages" else f"{provider.url}/v1"
+        defaults: dict[str, Any] = {
+            "workspace_id": "workspace",
+            "workspace_dir": str(workspace),
+            "session_id": "session",
+            "input_id": "input",
+            "wake_id": "wake",
+            "instruction": instruction,
+            "system_prompt": "You hold a role.",
+            "provider_id": "scripted_direct",
+            "model_id": "model-1",
+            "model_client": ModelClient(protocol=protocol, base_url=root, api_key=KEY),
+            "tools": list(TOOL_NAMES),
+        }
+        return RunPackage(**(defaults | fields))
+
+    return build

@@ -1,0 +1,145 @@
+"""The host child on its own, driven over its pipes: what it does when its input ends or is nonsense."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holaboss_runtime.harness.frames import RunStart, encode
+from holaboss_runtime.processes import (
+    OWNER_VARIABLE,
+    become_subreaper,
+    child_environment,
+    owner_of,
+    self_command,
+    sweep,
+    terminate_group,
+)
+from tests.runtime.harness.conftest import KEY, BuildPackage, sleepers
+from tests.support.processes import descendants, is_running, wait_until_gone
+from tests.support.scripted_provider import ScriptedProvider, call
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def child() -> AsyncIterator[asyncio.subprocess.Process]:
+    process = await asyncio.create_subprocess_exec(
+        *self_command("harness-host"),
+        env=child_environment(),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
+    yield process
+    if process.returncode is None:
+        await terminate_group(process, 1.0)
+    process._transport.close()  # type: ignore[attr-defined]  # closes the pipes with the fixture, not with the loop
+
+
+def _mentions_key(pid: int) -> bool:
+    blocks = (Path(f"/proc/{pid}/{name}").read_bytes() for name in ("environ", "cmdline"))
+    return any(KEY.encode() in block for block in blocks)
+
+
+async def next_frame(child: asyncio.subprocess.Process) -> dict[str, Any]:
+    assert child.stdout is not None
+    async with asyncio.timeout(30):
+        return json.loads(await child.stdout.readline())
+
+
+async def test_the_first_frame_says_that_the_host_is_warm(child: asyncio.subprocess.Process) -> None:
+    hello = await next_frame(child)
+    assert hello["kind"] == "hello"
+    assert hello["pid"] == child.pid
+    assert "bash" in hello["tools"]
+
+
+async def test_the_end_of_input_ends_everything(
+    child: asyncio.subprocess.Process, provider: ScriptedProvider, package: BuildPackage
+) -> None:
+    await next_frame(child)
+    assert child.stdin is not None
+    provider.enqueue(call("bash", command="(setsid sh -c 'sleep 1000' &) ; sleep 1000 & sleep 1000"))
+    child.stdin.write(encode(RunStart(run_id="r", package=package())))
+    started = await sleepers(child.pid, 3)
+    assert not any(_mentions_key(pid) for pid in (child.pid, *started))
+    child.stdin.close()
+    async with asyncio.timeout(1):
+        await child.wait()
+    assert not wait_until_gone(started, timeout_s=1.0)
+
+
+async def test_the_end_of_input_while_it_warms_up_ends_it_too(child: asyncio.subprocess.Process) -> None:
+    assert child.stdin is not None
+    child.stdin.close()
+    async with asyncio.timeout(10):
+        await child.wait()
+
+
+async def test_a_malformed_frame_ends_it(child: asyncio.subprocess.Process) -> None:
+    await next_frame(child)
+    assert child.stdin is not None
+    child.stdin.write(b'{"kind": "run.start", "run_id": 7}\n')
+    async with asyncio.timeout(5):
+        await child.wait()
+
+
+def test_a_child_environment_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("_PYI_ARCHIVE_FILE", "x")
+    monkeypatch.setenv("LC_TIME", "C")
+    environment = child_environment(EXTRA="1")
+    assert environment["PATH"] == os.environ["PATH"]
+    assert environment["LC_TIME"] == "C"
+    assert environment["EXTRA"] == "1"
+    assert KEY not in environment.values()
+    assert not any(name.startswith("_PYI") for name in environment)
+
+
+def test_a_frozen_program_gives_children_the_library_path_it_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/bundle")
+    assert "LD_LIBRARY_PATH" not in child_environment()
+    monkeypatch.setenv("LD_LIBRARY_PATH_ORIG", "/usr/local/lib")
+    assert child_environment()["LD_LIBRARY_PATH"] == "/usr/local/lib"
+    assert self_command("serve", "-v") == [sys.executable, "serve", "-v"]
+
+
+async def test_a_group_that_ignores_a_request_is_killed() -> None:
+    process = await asyncio.create_subprocess_exec(
+        "sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.05; done",
+        stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    await process.stdout.readline()
+    await terminate_group(process, 0.2)
+    assert process.returncode == -9
+    await process.stdout.read()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a subreaper")
+async def test_a_sweep_takes_what_bears_the_mark_and_nothing_else() -> None:
+    become_subreaper()
+    mark = f"{owner_of(os.getpid())}1."
+    marked = {OWNER_VARIABLE: mark, "PATH": os.environ["PATH"]}
+    fled = await asyncio.create_subprocess_exec("sh", "-c", "setsid sleep 1000 &", env=marked)
+    await fled.wait()
+    other = await asyncio.create_subprocess_exec(
+        "sleep", "1000", env={**marked, OWNER_VARIABLE: f"{mark[:-1]}1."}
+    )
+    await sleepers(os.getpid(), 2)
+    await asyncio.to_thread(sweep, mark)
+    assert [process.pid for process in descendants(os.getpid())] == [other.pid]
+    assert is_running(other.pid)
+    other.kill()
+    await other.wait()

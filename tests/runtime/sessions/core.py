@@ -1,0 +1,177 @@
+"""A session core over a real database file, with workspaces and models that are simply there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from holaboss_client.base import utc_now
+from holaboss_client.events import OutputEvent
+from holaboss_client.sessions import QueueReply, QueueRequest, SessionState
+from holaboss_client.workspaces import Workspace
+from holaboss_runtime.errors import DomainError, not_found
+from holaboss_runtime.harness.contract import WireProtocol
+from holaboss_runtime.sessions.service import Sessions
+from holaboss_runtime.sessions.subscription import OutputQuery, Ping, Shutdown
+from holaboss_runtime.store.change_log import ChangeLog
+from holaboss_runtime.store.database import Database
+from holaboss_runtime.store.records import Records
+from tests.support.fake_harness import FakeHarness
+
+WORKSPACE = "w1"
+SECRET = "sk-live-4711-not-for-any-file"
+
+
+@dataclass(frozen=True, slots=True)
+class PlainModel:
+    provider_id: str
+    model_id: str
+    protocol: WireProtocol = "openai_chat"
+    base_url: str = "http://user:pw@127.0.0.1:9/v1?key=1"
+    api_key: str = SECRET
+    default_headers: dict[str, str] = field(default_factory=lambda: {"X-Api-Key": SECRET})
+
+
+class PlainModels:
+    """`missing_keys` are providers without a key; `requested` records what was asked for."""
+
+    def __init__(self) -> None:
+        self.missing_keys: set[str] = set()
+        self.configured = True
+        self.requested: list[str | None] = []
+
+    async def resolve_model(self, requested: str | None, *, headers: dict[str, str]) -> PlainModel:
+        self.requested.append(requested)
+        provider, _, model = (requested or "openai/m-default").partition("/")
+        if not self.configured:
+            raise DomainError("unavailable", "model_not_configured", "Connect a model first.")
+        if provider in self.missing_keys:
+            raise DomainError(
+                "unavailable", "provider_key_missing", "The key is missing.", provider_id=provider
+            )
+        return PlainModel(provider, model)
+
+    def live_secrets(self) -> frozenset[str]:
+        return frozenset({SECRET})
+
+
+class PlainWorkspaces:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def get(self, workspace_id: str) -> Workspace:
+        if workspace_id != WORKSPACE:
+            raise not_found("workspace", workspace_id)
+        now = utc_now()
+        return Workspace(
+            id=WORKSPACE,
+            name="Bench",
+            status="active",
+            harness="native",
+            created_at=now,
+            updated_at=now,
+            workspace_path=str(self._folder),
+        )
+
+    def folder(self, workspace_id: str) -> Path:
+        self.get(workspace_id)
+        if not self._folder.is_dir():
+            raise DomainError("conflict", "workspace_folder_missing", "The folder is gone.")
+        return self._folder
+
+
+class Core:
+    """One server's session core. `restart` is a clean stop and a new start on the same file."""
+
+    def __init__(self, root: Path, *, concurrency: int = 5) -> None:
+        self.root = root
+        self.folder = root / "workspace"
+        self.folder.mkdir(exist_ok=True)
+        self.database = Database.open(root / "runtime.db")
+        with self.database.transaction():
+            self.database.execute(
+                "INSERT INTO workspaces (id, workspace_path, name, status, harness, created_at, updated_at)"
+                " VALUES (?, ?, 'Bench', 'active', 'native', ?, ?) ON CONFLICT DO NOTHING",
+                (WORKSPACE, str(self.folder), utc_now(), utc_now()),
+            )
+        self.records = Records(self.database)
+        self.changes = ChangeLog(self.database)
+        self.models = PlainModels()
+        self.harness = FakeHarness()
+        self.workspaces = PlainWorkspaces(self.folder)
+        self.lifetime = asyncio.Event()
+        self.sessions = Sessions(
+            self.database,
+            self.changes,
+            self.workspaces,
+            self.models,
+            self.harness,
+            concurrency=concurrency,
+        )
+
+    async def close(self) -> None:
+        await self.sessions.close()
+        self.database.close()
+
+    def send(self, text: str, session_id: str | None = "s1", **fields: Any) -> QueueReply:
+        request = QueueRequest(workspace_id=WORKSPACE, session_id=session_id, text=text, **fields)
+        return self.sessions.control.queue(request)
+
+    def state(self, session_id: str = "s1") -> SessionState:
+        return self.sessions.control.state(WORKSPACE, session_id)
+
+    def events(self, session_id: str = "s1", input_id: str | None = None) -> list[OutputEvent]:
+        return self.records.outputs.after(session_id, 0, input_id=input_id)
+
+    def types(self, input_id: str) -> list[str]:
+        return [event.event_type for event in self.records.outputs.of_inputs([input_id])[input_id]]
+
+    async def terminal(self, reply: QueueReply) -> OutputEvent:
+        """The terminal event of an input, as a subscriber sees it."""
+        query = OutputQuery(session_id=reply.session_id, input_id=reply.input_id)
+        events = [event async for event in self.follow(query)]
+        assert events[-1].is_terminal
+        return events[-1]
+
+    async def ask(self, text: str, session_id: str | None = "s1", **fields: Any) -> OutputEvent:
+        return await self.terminal(self.send(text, session_id, **fields))
+
+    async def follow(self, query: OutputQuery) -> AsyncGenerator[OutputEvent]:
+        async with aclosing(self.sessions.follow_outputs(query, self.lifetime)) as items:
+            async for item in items:
+                if isinstance(item, Ping | Shutdown):
+                    continue
+                for event in item:
+                    yield event
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for a condition by following the change feed; the suite's time limit bounds it."""
+        position = self.changes.last_seq()
+        if condition():
+            return
+        async with aclosing(self.sessions.follow_changes(position, self.lifetime)) as changes:
+            async for _ in changes:
+                if condition():
+                    return
+
+    async def until_event(self, event_type: str, session_id: str = "s1") -> OutputEvent:
+        """The first event of a type in a session."""
+        async with aclosing(self.follow(OutputQuery(session_id, stop_on_terminal=False))) as events:
+            async for event in events:
+                if event.event_type == event_type:
+                    return event
+        raise AssertionError(f"the stream ended before {event_type}")
+
+
+@asynccontextmanager
+async def running_core(root: Path, *, concurrency: int = 5) -> AsyncIterator[Core]:
+    core = Core(root, concurrency=concurrency)
+    await core.sessions.start()
+    try:
+        yield core
+    finally:
+        await core.close()

@@ -1,0 +1,151 @@
+"""What a killed server, a stopped one and a lost lease leave behind."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holaboss_client.events import RunEvent
+from holaboss_runtime.harness.contract import RunnerEvent
+from holaboss_runtime.runs.turn_fold import TurnFold
+from holaboss_runtime.sessions.settle import Claim, Settler
+from holaboss_runtime.store.clock import from_now
+from tests.runtime.sessions.core import WORKSPACE, Core, running_core
+from tests.support.fake_harness import Stage
+
+pytestmark = pytest.mark.anyio
+ROOT = Path(__file__).parents[3]
+
+
+def crash_midway(root: Path) -> None:
+    """Leave a database as a server leaves it that is killed while it runs two sessions."""
+    command = [sys.executable, "-m", "tests.runtime.sessions.crash_child", str(root)]
+    paths = f"{ROOT}:{ROOT / 'runtime'}"
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, env={"PYTHONPATH": paths, "HOME": str(root)}
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"halfway\n"
+        child.kill()
+
+
+async def test_after_a_kill_half_a_turn_is_shown_and_ended_once(tmp_path: Path) -> None:
+    crash_midway(tmp_path)
+    async with running_core(tmp_path) as core:
+        index = core.sessions.transcript.index("talks")
+        assert index.live_input_id is None
+        input_id = index.rows[0][1]
+        assert core.types(input_id) == [
+            "run_claimed",
+            "run_started",
+            "thinking_delta",
+            "output_delta",
+            "tool_call",
+            "tool_call",
+            "output_delta",
+            "run_failed",
+        ]
+        terminal = core.events("talks")[-1]
+        assert terminal.sequence == 8
+        assert terminal.payload["type"] == "interrupted"
+        assert '"continue"' in terminal.payload["message"]
+        assert terminal.payload["provider_id"] == "openai"
+        turn = core.records.turns.get(input_id)
+        assert turn is not None
+        assert (turn.status, turn.assistant_text) == ("failed", "First half,\n\nsecond half")
+        assert turn.request_snapshot_fingerprint is not None
+        assert core.state("talks").effective_state == "ERROR"
+
+        await core.ask("continue", session_id="talks")
+        told = core.harness.packages[-1].context_messages
+        assert any("First half" in message and "bash" in message and "talks" in message for message in told)
+
+
+async def test_after_a_kill_what_had_not_begun_to_speak_runs_again(tmp_path: Path) -> None:
+    crash_midway(tmp_path)
+    async with running_core(tmp_path) as core:
+        await core.until(
+            lambda: len(core.sessions.transcript.index("silent").rows) == 2
+            and core.state("silent").effective_state == "IDLE"
+        )
+        page = core.sessions.transcript.turns("silent", from_seq=0, limit=10)
+        assert [(turn.text, turn.status) for turn in page.items] == [
+            ("silent", "completed"),
+            ("behind", "completed"),
+        ]
+        assert core.types(page.items[0].input_id) == [
+            "run_claimed",
+            "run_started",
+            "run_retrying",
+            "run_claimed",
+            "run_started",
+            "output_delta",
+            "run_completed",
+        ]
+
+
+async def test_recovery_is_done_once(tmp_path: Path) -> None:
+    crash_midway(tmp_path)
+    async with running_core(tmp_path) as core:
+        before = [event.id for event in core.events("talks")]
+    async with running_core(tmp_path) as core:
+        assert [event.id for event in core.events("talks")] == before
+
+
+async def test_closing_ends_runs_and_keeps_what_they_said(tmp_path: Path) -> None:
+    async def script(stage: Stage) -> None:
+        stage.say("so far")
+        await asyncio.Event().wait()
+
+    async with running_core(tmp_path) as core:
+        core.harness.script = script
+        reply = core.send("hello")
+        await core.until_event("output_delta")
+    async with running_core(tmp_path) as core:
+        turn = core.records.turns.get(reply.input_id)
+        assert turn is not None
+        assert (turn.status, turn.stop_reason, turn.assistant_text) == ("failed", "interrupted", "so far")
+        assert core.types(reply.input_id)[-1] == "run_failed"
+        # The executor could end its conversation cleanly, so the next turn has it.
+        await core.ask("continue")
+        assert core.harness.packages[-1].history[0].payload == ["hello", "so far"]
+
+
+async def test_a_run_that_lost_its_lease_changes_nothing(tmp_path: Path) -> None:
+    core = Core(tmp_path)
+    session = core.sessions.directory.choose(WORKSPACE, "s1")
+    queued = core.sessions.inbound.append_inbound(WORKSPACE, session.session_id, "user.message", {"text": "x"})
+    waker = core.sessions.waker
+    claim = waker.claim(queued)
+    assert claim is not None
+    assert waker.claim(queued) is None
+
+    core.records.sessions.break_lease("s1")
+    assert core.records.sessions.acquire_lease("s1", "server:other", from_now(60)) == claim.epoch + 1
+
+    ended = RunnerEvent(event_type=RunEvent.RUN_COMPLETED, payload={"status": "success"})
+    settler = Settler(core.records, waker.publish)
+    assert not settler.finish(claim, TurnFold(), ended)
+    assert not settler.requeue(claim, delay_s=0, why={})
+    assert not core.records.sessions.renew_lease("s1", claim.epoch, from_now(60))
+    assert core.types(queued.input_id) == ["run_claimed"]
+    assert core.records.turns.get(queued.input_id) is None
+    current = Claim(claim.input, claim.wake, claim.epoch + 1)
+    assert settler.finish(current, TurnFold(), ended)
+    core.database.close()
+
+
+async def test_a_live_lease_of_another_process_is_respected(tmp_path: Path) -> None:
+    async with running_core(tmp_path) as core:
+        core.sessions.directory.choose(WORKSPACE, "s1")
+        assert core.records.sessions.acquire_lease("s1", "cli:1", from_now(60)) is not None
+        waiting = core.send("not yet")
+        await core.ask("elsewhere", session_id="s2")
+        assert core.records.inputs.get(waiting.input_id).status == "QUEUED"  # type: ignore[union-attr]
+        core.records.sessions.break_lease("s1")
+        core.sessions.poke()
+        await core.terminal(waiting)

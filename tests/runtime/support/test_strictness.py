@@ -1,0 +1,99 @@
+"""The rules of the suite, each broken once by a test of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+CASES = {
+    "logs": ('logging.getLogger("a.b").warning("careful")', "unexpected log records"),
+    "threads": ("threading.Thread(target=lambda: HOLD.wait(10), daemon=True).start()", "leaked threads"),
+    "children": ('HELD.append(subprocess.Popen(["sleep", "60"]))', "leaked processes"),
+    "network": ('socket.create_connection(("192.0.2.1", 80), 1)', "tests use loopback only"),
+    "names": ('socket.getaddrinfo("example.com", 80)', "tests use loopback only"),
+    "sockets": ("socket.socket()", "unclosed <socket"),
+    "tasks": ("asyncio.run(forget())", "nobody looked"),
+}
+HEADER = """
+import asyncio, logging, os, pathlib, socket, subprocess, threading
+import pytest
+
+HOLD, HELD = threading.Event(), []
+
+async def forget():
+    async def fail():
+        raise ValueError("nobody looked")
+    asyncio.get_running_loop().create_task(fail())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+"""
+ALLOWED = """
+@pytest.mark.allow_log("a", "careful")
+def test_marker():
+    logging.getLogger("a.b").warning("be careful")
+
+def test_fixture(allow_log):
+    allow_log("a.b")
+    logging.getLogger("a.b").error("anything")
+
+def test_home(home):
+    assert pathlib.Path.home() == home
+    assert "OPENAI_API_KEY" not in os.environ
+    home.joinpath("left").touch()
+
+def test_home_is_new(home):
+    assert not home.joinpath("left").exists()
+
+def test_loopback():
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()):
+        socket.getaddrinfo("localhost", 80)
+"""
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """One run of pytest over a file that breaks every rule once."""
+    broken = "".join(f"\ndef test_{name}():\n    {code}\n" for name, (code, _) in CASES.items())
+    file = tmp_path_factory.mktemp("inner") / "test_inner.py"
+    file.write_text(HEADER + broken + ALLOWED)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-c",
+        "pyproject.toml",
+        "--rootdir",
+        ".",
+        "-p",
+        "tests.conftest",
+        "-v",
+    ]
+    environment = {"PATH": "/usr/bin:/bin", "OPENAI_API_KEY": "x", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    plugins = ["-p", "anyio", "-p", "pytest_timeout"]
+    finished = subprocess.run(
+        [*command, *plugins, str(file)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return finished.stdout
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_breaking_a_rule_fails(report: str, name: str) -> None:
+    summary = [line for line in report.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    assert any(f"::test_{name} " in f"{line} " for line in summary), report
+    assert CASES[name][1] in report
+
+
+def test_keeping_the_rules_passes(report: str) -> None:
+    for name in ("marker", "fixture", "home", "home_is_new", "loopback"):
+        assert f"::test_{name} PASSED" in report
+        assert f"teardown of test_{name} " not in report

@@ -1,0 +1,163 @@
+"""A harness that runs a script instead of a model: an implementation of the contract, not a mock of it.
+
+A script is an async function that says things through a `Stage`. Whatever it does, exactly one terminal event comes,
+last; a cancelled run ends as paused with what was said until then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from holaboss_client.events import RunEvent
+from holaboss_runtime.harness.contract import (
+    AdapterCapabilities,
+    Cancellation,
+    HistoryEntry,
+    RunnerEvent,
+    RunPackage,
+    RunResult,
+)
+
+Script = Callable[["Stage"], Awaitable[None]]
+
+
+class ScriptedFailure(Exception):
+    def __init__(self, **payload: Any) -> None:
+        super().__init__(payload.get("message", ""))
+        self.payload = payload
+
+
+class Stage:
+    """What a script can do: talk, think, call tools, fail."""
+
+    def __init__(self, package: RunPackage, events: asyncio.Queue[RunnerEvent]) -> None:
+        self.package = package
+        self._events = events
+        self._part = -1
+        self._open: str | None = None
+        self._offset = 0
+        self.text = ""
+
+    def say(self, text: str) -> None:
+        self._delta(RunEvent.OUTPUT_DELTA, "output", text)
+        self.text += text
+
+    def think(self, text: str) -> None:
+        self._delta(RunEvent.THINKING_DELTA, "thinking", text)
+
+    def tool(self, name: str, *, error: bool = False, result: str = "ok", **payload: Any) -> None:
+        self._part, self._open = self._part + 1, None
+        call = {
+            "call_id": f"call-{self._part}",
+            "content_index": self._part,
+            "tool_name": name,
+            "tool_args": {},
+        }
+        self._put(RunEvent.TOOL_CALL, call | {"phase": "started"})
+        content = {"content": [{"type": "text", "text": result}]}
+        self._put(
+            RunEvent.TOOL_CALL, call | {"phase": "completed", "result": content, "error": error} | payload
+        )
+
+    def fail(self, **payload: Any) -> None:
+        raise ScriptedFailure(**payload)
+
+    def _delta(self, event_type: str, kind: str, text: str) -> None:
+        if self._open != kind:
+            self._part, self._open, self._offset = self._part + 1, kind, 0
+        payload = {
+            "delta": text,
+            "content_index": self._part,
+            "offset": self._offset,
+            "delta_kind": kind,
+        }
+        self._offset += len(text)
+        self._put(event_type, payload)
+
+    def _put(self, event_type: str, payload: dict[str, Any]) -> None:
+        self._events.put_nowait(RunnerEvent(event_type=event_type, payload=payload))
+
+
+async def echo(stage: Stage) -> None:
+    """The default script: answers with what it was told."""
+    stage.say(f"You said: {stage.package.instruction}")
+
+
+class FakeHarness:
+    """`packages` are those of every run, in order; `running` counts runs right now, `most_running` at most."""
+
+    name = "native"
+    capabilities = AdapterCapabilities()
+    ready = True
+
+    def __init__(
+        self, script: Script = echo, *, tool_names: tuple[str, ...] = ("read", "write", "bash")
+    ) -> None:
+        self.script = script
+        self.tool_names = tool_names
+        self.packages: list[RunPackage] = []
+        self.running = 0
+        self.most_running = 0
+
+    async def start(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+    async def run(self, package: RunPackage, cancel: Cancellation) -> AsyncIterator[RunnerEvent]:
+        self.packages.append(package)
+        self.running += 1
+        self.most_running = max(self.most_running, self.running)
+        events: asyncio.Queue[RunnerEvent] = asyncio.Queue()
+        stage = Stage(package, events)
+        play = asyncio.ensure_future(self.script(stage))
+        stop = asyncio.ensure_future(cancel.wait())
+        try:
+            async for event in _until_done(events, play, stop):
+                yield event
+            yield _terminal(stage, play)
+        finally:
+            self.running -= 1
+            play.cancel()
+            stop.cancel()
+            await asyncio.gather(play, stop, return_exceptions=True)
+
+
+async def _until_done(
+    events: asyncio.Queue[RunnerEvent], play: asyncio.Future[None], stop: asyncio.Future[None]
+) -> AsyncIterator[RunnerEvent]:
+    while True:
+        getter = asyncio.ensure_future(events.get())
+        await asyncio.wait({getter, play, stop}, return_when=asyncio.FIRST_COMPLETED)
+        if not getter.done():
+            getter.cancel()
+            return
+        yield getter.result()
+
+
+def _terminal(stage: Stage, play: asyncio.Future[None]) -> RunnerEvent:
+    usage = {"input_tokens": 10, "output_tokens": 3, "total_tokens": 13}
+    exchange = [stage.package.instruction, stage.text]
+    history = HistoryEntry(adapter="fake", version=1, payload=exchange)
+    result = RunResult(assistant_text=stage.text, history=history, usage=usage)
+    if not play.done():
+        return RunnerEvent(
+            event_type=RunEvent.RUN_COMPLETED, payload={"status": "paused", "usage": usage}, result=result
+        )
+    error = play.exception()
+    if error is None:
+        return RunnerEvent(
+            event_type=RunEvent.RUN_COMPLETED, payload={"status": "success", "usage": usage}, result=result
+        )
+    if not isinstance(error, ScriptedFailure):
+        raise error
+    names = {"provider_id": stage.package.provider_id, "model_id": stage.package.model_id}
+    payload = {"type": "ProviderError", "message": "", "retryable": False} | names | error.payload
+    return RunnerEvent(
+        event_type=RunEvent.RUN_FAILED,
+        payload=payload,
+        result=result.model_copy(update={"history": None}),
+    )
