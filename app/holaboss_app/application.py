@@ -53,6 +53,8 @@ def main(argv: Sequence[str]) -> int:
     """Run the program; the exit status."""
     times = StartTimes()
     options = parse_options(argv)
+    if options.screenshots is not None:
+        options.screenshots.mkdir(parents=True, exist_ok=True)
     throw_away = options.self_test or options.screenshots is not None
     with ExitStack() as stack:
         if throw_away:

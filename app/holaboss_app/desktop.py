@@ -37,6 +37,8 @@ class Desktop(QObject):
     """`open`, live, `close`. What is built after the first paint exists once `open` has returned."""
 
     quit_requested = Signal()
+    given_up = Signal()
+    """The runtime could not be started; `supervisor.state` says why."""
     milestone = Signal(str)
     """`first_paint`, `runtime_ready`, `interactive`; the last two may come again after a restart."""
 
@@ -113,6 +115,8 @@ class Desktop(QObject):
             self.milestone.emit("runtime_ready")
         if self._built:
             self.presenter.runtime_changed(state)
+        if state.stage == Stage.GAVE_UP:
+            self.given_up.emit()
 
     def _usable(self) -> None:
         self.ready.set()

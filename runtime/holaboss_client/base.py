@@ -32,5 +32,6 @@ def new_id() -> str:
 
 
 def utc_now() -> str:
-    """Now, as ISO-8601 in UTC with milliseconds and a `Z`: the only time format on the wire and in the database."""
+    """Now, as ISO-8601 in UTC with milliseconds and a `Z`: the only time format on the wire and in the
+    database."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
@@ -30,7 +31,8 @@ def _segment(value: str) -> str:
 class RuntimeClient:
     """Speaks to one runtime. Safe to share between tasks; close it, or use it as an async context manager.
 
-    Every method raises `ProblemError` when the runtime refuses and `RuntimeUnreachableError` when nobody answers.
+    Every method raises `ProblemError` when the runtime refuses and `RuntimeUnreachableError` when nobody
+    answers.
     """
 
     def __init__(self, url: str, token: str, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
@@ -265,7 +267,7 @@ class RuntimeClient:
         after_event_id: int | None = None,
         coalesce_ms: int = 0,
         stop_on_terminal: bool = False,
-    ) -> AsyncIterator[OutputEvent | None]:
+    ) -> AsyncGenerator[OutputEvent | None, None]:
         """Events of a session, resumed by itself; `None` marks each (re)connection."""
         params = {
             "workspace_id": workspace_id,
@@ -277,19 +279,21 @@ class RuntimeClient:
         last = frozenset(str(event) for event in TERMINAL_EVENTS) if stop_on_terminal else frozenset[str]()
         path = f"{API}/agent-sessions/{_segment(session_id)}/outputs/stream"
         stream = ResumingStream(self._http, path, params, after=after_event_id, last=last)
-        async for frame in stream.frames():
-            if frame is None:
-                yield None
-            elif "input_id" in frame.data:
-                yield OutputEvent.model_validate(frame.data)
+        async with aclosing(stream.frames()) as frames:
+            async for frame in frames:
+                if frame is None:
+                    yield None
+                elif "input_id" in frame.data:
+                    yield OutputEvent.model_validate(frame.data)
 
-    async def changes(self, *, after: int | None = None) -> AsyncIterator[ChangeEvent | None]:
+    async def changes(self, *, after: int | None = None) -> AsyncGenerator[ChangeEvent | None, None]:
         """The change feed, resumed by itself; `None` marks each (re)connection."""
         stream = ResumingStream(
             self._http, f"{API}/events", {}, after=after, last=frozenset({str(Change.SHUTDOWN)})
         )
-        async for frame in stream.frames():
-            yield None if frame is None else ChangeEvent.model_validate(frame.data)
+        async with aclosing(stream.frames()) as frames:
+            async for frame in frames:
+                yield None if frame is None else ChangeEvent.model_validate(frame.data)
 
     # Transport
 

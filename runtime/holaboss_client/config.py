@@ -1,5 +1,5 @@
-"""Runtime configuration, providers and secrets, as they travel. No model here can carry a stored key to a client,
-except `HandedOverSecret`, which exists to move a key out of a file and into a keychain."""
+"""Runtime configuration, providers and secrets, as they travel. No model here can carry a stored key to a
+client, except `HandedOverSecret`, which exists to move a key out of a file and into a keychain."""
 
 from __future__ import annotations
 
@@ -104,8 +104,9 @@ class ModelTarget(WireModel):
 class ProviderCatalogue(WireModel):
     """`GET /api/v1/runtime/providers`: everything the Model Providers page shows.
 
-    `default_model` and `default_provider` are effective values; `overridden` names settings that an environment
-    variable decides. `notices` are sentences about the file itself (for example: it was unreadable and kept aside).
+    `default_model` and `default_provider` are effective values; `overridden` names settings that an
+    environment variable decides. `notices` are sentences about the file itself (for example: it was
+    unreadable and kept aside).
     """
 
     providers: list[ProviderView]
@@ -117,8 +118,8 @@ class ProviderCatalogue(WireModel):
 
 
 class PutProvider(RequestModel):
-    """`PUT /api/v1/runtime/providers/{id}`: connect or update one. An absent field keeps its stored value, or the
-    catalogue default when there is none. A key never travels here; see `PutSecret`."""
+    """`PUT /api/v1/runtime/providers/{id}`: connect or update one. An absent field keeps its stored value,
+    or the catalogue default when there is none. A key never travels here; see `PutSecret`."""
 
     name: str | None = None
     kind: ProviderKind | None = None
@@ -146,7 +147,8 @@ class SecretState(WireModel):
 
 
 class HandedOverSecret(WireModel):
-    """`POST /api/v1/runtime/secrets/{provider id}/hand-over`: a literal key of the config file, for the keychain.
+    """`POST /api/v1/runtime/secrets/{provider id}/hand-over`: a literal key of the config file, for the
+    keychain.
 
     The file keeps it until `POST …/confirm-hand-over` says that the keychain has it.
     """

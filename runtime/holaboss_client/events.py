@@ -1,4 +1,5 @@
-"""Events, as they travel: the fine-grained stream of a run, and the change feed of everything a screen shows."""
+"""Events, as they travel: the fine-grained stream of a run, and the change feed of everything a screen
+shows."""
 
 from __future__ import annotations
 
@@ -16,10 +17,13 @@ class RunEvent(StrEnum):
     Payloads:
 
     - RUN_CLAIMED: `instruction_preview`
-    - RUN_STARTED: `instruction_preview, provider_id, model_id, …` (see the runtime reference in ARCHITECTURE.md)
-    - OUTPUT_DELTA, THINKING_DELTA: `delta, content_index, offset, delta_kind`. `content_index` numbers the parts of
-      a run (text, thinking, tool call) in the order they began; `offset` is where `delta` starts inside its part, in
-      characters. Both together make every delta idempotent, however it was merged with its neighbours.
+    - RUN_STARTED: `instruction_preview, provider_id, model_id, …` (see the runtime reference in
+    ARCHITECTURE.md)
+    - OUTPUT_DELTA, THINKING_DELTA: `delta, content_index, offset, delta_kind`. `content_index` numbers the
+    parts of
+      a run (text, thinking, tool call) in the order they began; `offset` is where `delta` starts inside its
+      part, in characters. Both together make every delta idempotent, however it was merged with its
+      neighbours.
     - TOOL_CALL: `phase` (started, completed), `call_id, content_index, tool_name, tool_args, result, error`
     - RUN_COMPLETED: `status` (success, paused, waiting_user), `usage`
     - RUN_FAILED: `type, message, provider_id, model_id, retryable`
@@ -40,7 +44,8 @@ DELTA_EVENTS = frozenset({RunEvent.OUTPUT_DELTA, RunEvent.THINKING_DELTA})
 
 
 class OutputEvent(WireModel):
-    """One row of a run's stream; `id` is the row number and the SSE id. Types unknown to a client are skipped."""
+    """One row of a run's stream; `id` is the row number and the SSE id. Types unknown to a client are
+    skipped."""
 
     id: int
     workspace_id: str

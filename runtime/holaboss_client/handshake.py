@@ -1,7 +1,7 @@
 """What a parent and an embedded runtime say to each other over the pipes at start (protocol 1.0).
 
-The parent writes one `Hello` line to stdin and keeps the pipe open; end of file means stop. The runtime writes one
-`Ready` or `StartFailure` line to stdout. Nothing else ever goes to stdout.
+The parent writes one `Hello` line to stdin and keeps the pipe open; end of file means stop. The runtime
+writes one `Ready` or `StartFailure` line to stdout. Nothing else ever goes to stdout.
 """
 
 from __future__ import annotations

@@ -13,7 +13,8 @@ from holaboss_client.base import WireModel
 
 
 class Problem(WireModel):
-    """Body of every error reply, `application/problem+json`. Extra members carry context (`workspace_path`, …)."""
+    """Body of every error reply, `application/problem+json`. Extra members carry context (`workspace_path`,
+    …)."""
 
     model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
 
@@ -26,7 +27,8 @@ class Problem(WireModel):
 
 
 class ProblemError(Exception):
-    """A request was answered with a problem. `problem.code` is stable, `str(error)` is a sentence for people."""
+    """A request was answered with a problem. `problem.code` is stable, `str(error)` is a sentence for
+    people."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.detail or problem.title)

@@ -50,7 +50,8 @@ class PatchSession(RequestModel):
 
 
 class QueueRequest(RequestModel):
-    """`POST /agent-sessions/queue`: ask for one turn. Reusing `idempotency_key` returns the first input again."""
+    """`POST /agent-sessions/queue`: ask for one turn. Reusing `idempotency_key` returns the first input
+    again."""
 
     workspace_id: str
     session_id: str | None = None
@@ -148,9 +149,10 @@ class QueuedInput(WireModel):
 class TurnIndex(WireModel):
     """`GET /agent-sessions/{id}/turns/index`: enough to lay out a transcript of any length without its text.
 
-    Each row is `[seq, input_id, user_chars, user_lines, answer_chars, answer_lines, steps]`, oldest first; `seq`
-    grows with time inside a session. A claimed turn that still runs is the last row, with zeros for its answer, and
-    is named by `live_input_id`. Events with an id above `last_event_id` are not contained in this snapshot.
+    Each row is `[seq, input_id, user_chars, user_lines, answer_chars, answer_lines, steps]`, oldest first;
+    `seq` grows with time inside a session. A claimed turn that still runs is the last row, with zeros for
+    its answer, and is named by `live_input_id`. Events with an id above `last_event_id` are not contained
+    in this snapshot.
     """
 
     session_id: str

@@ -1,10 +1,12 @@
-"""Server-sent events that survive a lost connection: the decoder, and a stream that resumes after the last id."""
+"""Server-sent events that survive a lost connection: the decoder, and a stream that resumes after the last
+id."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +16,9 @@ from holaboss_client.problems import ProblemError, RuntimeUnreachableError
 
 SILENCE_LIMIT_S = 45.0
 """The server pings every 15 s; three missed pings mean that the connection is dead."""
+
+END_LIMIT_S = 2.0
+"""How long a server may take to end a response after its last event."""
 
 RECONNECT_DELAYS_S = (0.25, 0.5, 1.0, 2.0, 5.0)
 
@@ -56,7 +61,8 @@ def _parse(block: bytes) -> Frame | None:
 
 
 class ResumingStream:
-    """Yields frames for ever, reconnecting after the last id seen. `None` is yielded each time a connection opens.
+    """Yields frames for ever, reconnecting after the last id seen. `None` is yielded each time a connection
+    opens.
 
     Ends after a frame named in `last`. Raises `ProblemError` when the server refuses the stream, which a
     reconnection would not cure.
@@ -78,21 +84,23 @@ class ResumingStream:
         self._last = last
         self._failures = 0
 
-    async def frames(self) -> AsyncIterator[Frame | None]:
+    async def frames(self) -> AsyncGenerator[Frame | None, None]:
         while True:
             try:
-                async for frame in self._connection():
-                    self._failures = 0
-                    yield frame
-                    if frame is not None and frame.event in self._last:
-                        return
+                async with aclosing(self._connection()) as connection:
+                    async for frame in connection:
+                        self._failures = 0
+                        yield frame
+                        if frame is not None and frame.event in self._last:
+                            await _read_out(connection)
+                            return
             except (httpx.HTTPError, TimeoutError, RuntimeUnreachableError):
                 pass
             delay = RECONNECT_DELAYS_S[min(self._failures, len(RECONNECT_DELAYS_S) - 1)]
             self._failures += 1
             await asyncio.sleep(delay)
 
-    async def _connection(self) -> AsyncIterator[Frame | None]:
+    async def _connection(self) -> AsyncGenerator[Frame | None, None]:
         headers = {"accept": "text/event-stream"}
         if self._after is not None:
             headers["last-event-id"] = str(self._after)
@@ -109,6 +117,15 @@ class ResumingStream:
                     if frame.id:
                         self._after = int(frame.id)
                     yield frame
+
+
+async def _read_out(connection: AsyncGenerator[Frame | None, None]) -> None:
+    """Wait for the server to end the response. One that is dropped in the middle is closed by the garbage
+    collector, outside of any task, which httpx does not survive quietly."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(END_LIMIT_S):
+            async for _ in connection:
+                pass
 
 
 def raise_for_problem(response: httpx.Response) -> None:

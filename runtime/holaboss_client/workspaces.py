@@ -8,7 +8,8 @@ from holaboss_client.base import RequestModel, WireModel
 
 
 class Workspace(WireModel):
-    """`folder_state` is `healthy` or `missing`; `status` is `provisioning`, `active`, `error` or `deleted`."""
+    """`folder_state` is `healthy` or `missing`; `status` is `provisioning`, `active`, `error` or
+    `deleted`."""
 
     id: str
     name: str
@@ -42,7 +43,8 @@ class WorkspaceList(WireModel):
 
 
 class CreateWorkspace(RequestModel):
-    """`POST /workspaces`. `workspace_path` must be absolute and empty or absent; without it the runtime picks one."""
+    """`POST /workspaces`. `workspace_path` must be absolute and empty or absent; without it the runtime
+    picks one."""
 
     name: str
     harness: str = "native"
@@ -75,7 +77,8 @@ class FileEntry(WireModel):
 
 
 class FolderListing(WireModel):
-    """`GET /workspaces/{id}/folders?path=`. Folders first, then files, each by name; hidden state is left out."""
+    """`GET /workspaces/{id}/folders?path=`. Folders first, then files, each by name; hidden state is left
+    out."""
 
     path: str
     entries: list[FileEntry]
@@ -83,7 +86,8 @@ class FolderListing(WireModel):
 
 
 class FileContent(WireModel):
-    """`GET /workspaces/{id}/files/{path}`. `sha256` is the hex digest of the raw bytes and goes back with a PUT."""
+    """`GET /workspaces/{id}/files/{path}`. `sha256` is the hex digest of the raw bytes and goes back with a
+    PUT."""
 
     path: str
     content: str

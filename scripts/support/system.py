@@ -39,6 +39,7 @@ PROGRAMS = {
     "xauth": "xauth",
     "dbus-daemon": "dbus",
     "dbus-send": "dbus",
+    "dbus-run-session": "dbus",
     "gnome-keyring-daemon": "gnome-keyring",
     "objdump": "binutils",
 }

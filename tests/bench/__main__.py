@@ -1,8 +1,8 @@
 """Measures our figures beside their floors: `python -m tests.bench [--quick] [--only NAME …] [--write]`.
 
 Prints a table and keeps the numbers as JSON in `out/bench.json`; `--write` also puts the table into
-`docs/performance.md`. Exit status 1 means that a bench could not run, not that a budget was missed: the machine decides
-too much about that.
+`docs/performance.md`. Exit status 1 means that a bench could not run, not that a budget was missed: the
+machine decides too much about that.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ HEADER = ("what", "floor", "ours", "ratio", "budget", "verdict")
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """`ours` and `floor` in `unit`; smaller is better. `limit` is absolute, `times_floor` relative; either may be absent."""
+    """`ours` and `floor` in `unit`; smaller is better. Of the budgets `limit` (absolute) and `times_floor` (relative)
+    each may be absent."""
 
     name: str
     ours: float

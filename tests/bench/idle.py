@@ -23,9 +23,8 @@ async def server(samples: int) -> list[Figure]:
     """A runtime and its host, after one run."""
     async with warm_rig() as rig:
         members = {"runtime": rig.runtime.pid}
-        members |= {
-            "warm host": host.pid for host in rig.runtime.descendants() if "harness-host" in host.command
-        }
+        host = next(child for child in rig.runtime.descendants() if "harness-host" in child.command)
+        members["warm host"] = host.pid
         await asyncio.sleep(SETTLE_S)
         return await asyncio.to_thread(_at_rest, members, samples)
 

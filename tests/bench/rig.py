@@ -1,4 +1,4 @@
-"""A warm runtime that talks to the scripted provider, and the shortest way to that provider, for the benches."""
+"""A warm runtime over the scripted provider, and the shortest way to that provider, for the benches."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import asyncio
 import json
 import tempfile
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx
+
 from holaboss_client.client import RuntimeClient
 from holaboss_client.config import PutProvider
 from holaboss_client.events import DELTA_EVENTS
 from holaboss_client.sessions import QueueRequest
 from holaboss_client.workspaces import CreateWorkspace
-
 from tests.support.processes import cpu_seconds
 from tests.support.scripted_provider import ScriptedProvider
 from tests.support.server import RuntimeProcess
@@ -27,16 +27,25 @@ MODEL = "bench/m"
 PATIENCE_S = 60.0
 
 
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of an answer: milliseconds since the POST, characters, and what the meter said at that moment."""
+
+    elapsed_ms: float
+    length: int
+    meter: float = 0.0
+
+
 @dataclass(slots=True)
 class Answered:
-    """One run as a client saw it. Times are milliseconds since the POST began; `deltas` are (time, length)."""
+    """One run as a client saw it."""
 
-    deltas: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
+    deltas: list[Delta] = field(default_factory=list[Delta])
     done_ms: float = 0.0
 
     @property
     def first_delta_ms(self) -> float:
-        return self.deltas[0][0]
+        return self.deltas[0].elapsed_ms
 
 
 @dataclass(slots=True)
@@ -49,8 +58,13 @@ class Rig:
     async def session(self) -> str:
         return (await self.client.ensure_main_session(self.workspace_id)).session_id
 
-    async def ask(self, session_id: str, *, coalesce_ms: int = 0) -> Answered:
-        """Send one input over a stream that is open already, as a chat pane does, and read to the terminal event."""
+    async def ask(
+        self, session_id: str, *, coalesce_ms: int = 0, meter: Callable[[], float] = float
+    ) -> Answered:
+        """Send one input over a stream that is open already, as a chat pane does, and read to the end.
+
+        `meter` is read with every delta.
+        """
         page = await self.client.output_events(self.workspace_id, session_id)
         last = page.last_event_id
         stream = self.client.output_stream(
@@ -66,7 +80,7 @@ class Rig:
                 continue
             elapsed = (time.perf_counter() - started) * 1000
             if event.event_type in DELTA_EVENTS:
-                answered.deltas.append((elapsed, len(event.payload["delta"])))
+                answered.deltas.append(Delta(elapsed, len(event.payload["delta"]), meter()))
             if event.is_terminal:
                 if event.event_type != "run_completed":
                     raise RuntimeError(f"the run failed: {event.payload}")
@@ -106,13 +120,13 @@ async def direct(provider: ScriptedProvider) -> AsyncGenerator[httpx.AsyncClient
 
 
 async def ask_directly(http: httpx.AsyncClient) -> Answered:
-    """The floor of every run: the same provider, asked over a warm connection, its stream only taken apart."""
+    """The floor of every run: the same provider over a warm connection, its stream only taken apart."""
     answered, started = Answered(), time.perf_counter()
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stream": True}
     async with http.stream("POST", "/chat/completions", json=body) as reply:
         async for line in reply.aiter_lines():
             if line.startswith("data: {") and (text := _content(json.loads(line[6:]))):
-                answered.deltas.append(((time.perf_counter() - started) * 1000, len(text)))
+                answered.deltas.append(Delta((time.perf_counter() - started) * 1000, len(text)))
     answered.done_ms = (time.perf_counter() - started) * 1000
     return answered
 

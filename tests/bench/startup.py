@@ -38,11 +38,9 @@ def runtime(samples: int) -> list[Figure]:
 def _spawn_runtime(root: Path) -> float:
     process = RuntimeProcess(root)
     started = time.perf_counter()
-    process.start()
-    _first_answer(process.url.removeprefix("http://"))
-    elapsed = (time.perf_counter() - started) * 1000
-    process.stop()
-    return elapsed
+    with process:
+        _first_answer(process.url.removeprefix("http://"))
+        return (time.perf_counter() - started) * 1000
 
 
 def _spawn_floor() -> float:
@@ -50,15 +48,16 @@ def _spawn_floor() -> float:
     command = [sys.executable, "-m", "tests.bench.floors", "server"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        port = int(process.stdout.readline())
-        _first_answer(f"127.0.0.1:{port}")
-        elapsed = (time.perf_counter() - started) * 1000
-        process.terminate()
-    return elapsed
+        try:
+            port = int(process.stdout.readline())
+            _first_answer(f"127.0.0.1:{port}")
+            return (time.perf_counter() - started) * 1000
+        finally:
+            process.terminate()
 
 
 def _first_answer(address: str) -> None:
-    connection = http.client.HTTPConnection(address)
+    connection = http.client.HTTPConnection(address, timeout=20)
     connection.request("GET", "/healthz")
     if connection.getresponse().status != 200:
         raise RuntimeError(f"{address} is not healthy")

@@ -1,6 +1,7 @@
 """Measures the transcript view: opening a long conversation, scrolling it, and following a fast answer.
 
-`python -m tests.bench.transcript` prints one JSON object; times are milliseconds. It needs no runtime and no display.
+`python -m tests.bench.transcript` prints one JSON object; times are milliseconds. It needs no runtime and
+no display.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from statistics import median
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QApplication
+
 from holaboss_app.core.transcript import Transcript
 from holaboss_app.panes.chat.transcript_view import TranscriptView
 from holaboss_app.theme import style
 from holaboss_client.sessions import Turn
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QApplication
-
 from tests.support.conversations import Events, Writer, index, long_conversation
 
 TURNS = 5_000
@@ -97,7 +98,8 @@ def stream(app: QApplication, turns: list[Turn], per_flush: int = 3) -> dict[str
 
 
 def live(app: QApplication, turns: list[Turn], rate: float = 200.0) -> dict[str, float]:
-    """The same answer at `rate` deltas a second with the event loop running; a stall is what a click would wait."""
+    """The same answer at `rate` deltas a second with the event loop running; a stall is what a click would
+    wait."""
     bench = Bench(app, turns)
     bench.open()
     writer, events = Writer(3), Events("live")

@@ -20,15 +20,16 @@ REPOSITORY = Path(__file__).parents[2]
 
 class Desktop:
     def __init__(self, environment: dict[str, str], *arguments: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.e2e.driver", *arguments],
-            cwd=REPOSITORY,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=(Path(environment["HOME"]) / "desktop.stderr.txt").open("ab"),
-            text=True,
-        )
+        with (Path(environment["HOME"]) / "desktop.stderr.txt").open("ab") as complaints:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.e2e.driver", *arguments],
+                cwd=REPOSITORY,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                text=True,
+            )
         self._answers: queue.Queue[str] = queue.Queue()
         threading.Thread(target=self._collect, daemon=True).start()
 

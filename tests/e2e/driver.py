@@ -122,11 +122,9 @@ class Receiver(QObject):
         return bool(_named(request["name"]))
 
     def do_screen_text(self, _: dict[str, Any]) -> str:
-        """The text of every visible widget: what a person can read right now."""
-        kinds = (QTextEdit, QPlainTextEdit, QLineEdit, QLabel, QAbstractButton)
-        shown = [w for w in QApplication.allWidgets() if isinstance(w, kinds) and _on_screen(w)]
-        shown = [w for w in shown if not w.visibleRegion().isEmpty()]
-        return "\n".join(_text_of(w) for w in shown)
+        """The text of every visible widget and its accessible name: what a person can read or hear right now."""
+        shown = [w for w in QApplication.allWidgets() if _on_screen(w) and not w.visibleRegion().isEmpty()]
+        return "\n".join(line for w in shown for line in dict.fromkeys((_text_of(w), w.accessibleName())) if line)
 
     def do_names(self, _: dict[str, Any]) -> list[str]:
         shown = [w for w in QApplication.allWidgets() if _on_screen(w)]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import tomllib
 
+from holaboss_client import PRODUCT_VERSION
 from tests.project.repository import ROOT
 
 TEXT = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
@@ -25,3 +27,9 @@ def test_every_entry_is_a_sentence() -> None:
     entries = re.findall(r"^- (.+(?:\n  .+)*)", TEXT, flags=re.MULTILINE)
     assert entries
     assert [entry for entry in entries if not entry.endswith(".")] == []
+
+
+def test_there_is_one_version() -> None:
+    for distribution in ("app", "runtime"):
+        with (ROOT / distribution / "pyproject.toml").open("rb") as file:
+            assert tomllib.load(file)["project"]["version"] == PRODUCT_VERSION, distribution

@@ -64,7 +64,8 @@ def test_every_route_is_documented() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(?:[A-Z, ]+ )?(/[^`\s]*)`", text))
     assert sorted(set(routes) - named) == []
-    assert sorted(name for name in named if name.startswith("/api/") and name not in routes) == []
+    described = {*routes, "/api/v1/openapi.json"}
+    assert sorted(name for name in named if name.startswith("/api/") and name not in described) == []
 
 
 def test_the_product_speaks_of_itself_alone() -> None:

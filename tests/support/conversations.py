@@ -124,10 +124,10 @@ class Writer:
 class Events:
     """Output events of one input, numbered as the runtime does it."""
 
-    def __init__(self, input_id: str, first_id: int = 1) -> None:
+    def __init__(self, input_id: str, first_id: int = 1, first_sequence: int = 1) -> None:
         self.input_id = input_id
         self._id = first_id - 1
-        self._sequence = 0
+        self._sequence = first_sequence - 1
         self._offsets: dict[int, int] = {}
 
     def event(self, kind: str, **payload: Any) -> OutputEvent:

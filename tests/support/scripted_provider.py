@@ -19,7 +19,6 @@ from typing import Any, Literal, Self
 
 from holaboss_runtime.demo_provider import chat, script
 from holaboss_runtime.demo_provider.reply import Prompt, Reply, ToolCall, Usage, words
-
 from tests.support.dialects import anthropic, responses
 from tests.support.http_server import HttpServer, Request, Wire
 
@@ -81,7 +80,8 @@ class Answer:
     stream off after `after` chunks: reset (RST), close (FIN without an end), end (of the HTTP body, not
     of the dialect), garbage (neither UTF-8 nor JSON), error (an error object of the dialect) or silence
     (held until client or provider goes). `gate` pauses there instead and then goes on.
-    `pace_s` is the pause between chunks, `split_utf8` cuts the bytes inside characters, `argument_size` is the length of the pieces of arguments.
+    `pace_s` is the pause between chunks, `split_utf8` cuts the bytes inside characters, `argument_size` is the
+    length of the pieces of tool arguments.
     """
 
     reply: Reply = field(default_factory=Reply)

@@ -171,6 +171,8 @@ class TurnState:
             call_id = str(payload.get("call_id") or index)
             tool = self._parts.setdefault((index, f"tool {call_id}"), ToolSegment(index, call_id))
             _update_tool(cast(ToolSegment, tool), event)
+            if self.is_final:
+                _interrupt(tool)
             return
         thinking = event.event_type == RunEvent.THINKING_DELTA
         key = (index, "thinking" if thinking else "text")

@@ -11,11 +11,10 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from holaboss_client.events import OutputEvent
-from holaboss_client.sessions import Turn, TurnIndex
-
 from holaboss_app.core.heights import Metrics
 from holaboss_app.core.reducer import TurnState
+from holaboss_client.events import OutputEvent
+from holaboss_client.sessions import Turn, TurnIndex
 
 PAGE = 24
 """Turns fetched together."""
@@ -80,22 +79,15 @@ class Transcript:
         """The state that events go to, whether its beginning is here or not."""
         return self._states.get(input_id)
 
-    def take_index(self, index: TurnIndex) -> bool:
-        """Adopt the runtime's rows. Turns only known here (just sent, just claimed) stay at the end.
-
-        Returns whether rows before the end changed, which means a new layout; otherwise rows were only
-        appended.
-        """
-        before = [row.input_id for row in self.rows]
+    def take_index(self, index: TurnIndex) -> None:
+        """Adopt the runtime's rows. Turns only known here (just sent, just claimed) stay at the end."""
+        before = self._positions.keys()
         fresh = [Row(*values) for values in index.rows]
         known = {row.input_id for row in fresh}
-        queued = {item.input_id for item in index.queued}
-        local = [row for row in self.rows if row.seq == NOT_YET and row.input_id not in known | queued]
-        self.rows = fresh + local
+        self.rows = [*fresh, *(row for row in self.rows if row.seq == NOT_YET and row.input_id not in known)]
         self._positions = {row.input_id: at for at, row in enumerate(self.rows)}
-        for gone in set(before) - self._positions.keys():
+        for gone in before - self._positions.keys():
             self._drop(gone)
-        return before != [row.input_id for row in self.rows[: len(before)]]
 
     def add(self, input_id: str, text: str) -> TurnState:
         """Append a turn that the index does not have yet. Its body counts as complete from here on."""
@@ -173,16 +165,16 @@ class Transcript:
         self._requested.update(row.input_id for row in rows if row.input_id not in self._loaded)
         return Page(rows[0].seq, len(rows))
 
+    def page_of(self, input_id: str) -> Page | None:
+        """A request for one turn; null while the runtime has not numbered it."""
+        position = self._positions.get(input_id)
+        if position is None or self.rows[position].seq == NOT_YET:
+            return None
+        return Page(self.rows[position].seq, 1)
+
     def forget_requests(self) -> None:
         """What was asked for will not come: the connection is gone."""
         self._requested.clear()
-
-    def forget_body(self, input_id: str) -> None:
-        """A body may have changed behind our back (recovery rewrote its end): fetch it again when it is
-        needed."""
-        self._states.pop(input_id, None)
-        self._loaded.discard(input_id)
-        self._requested.discard(input_id)
 
     def _is_missing(self, row: int) -> bool:
         entry = self.rows[row]

@@ -14,12 +14,12 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from holaboss_client import PROTOCOL_VERSION
-from holaboss_client.handshake import Hello, Ready, StartFailure
 from pydantic import ValidationError
 
 from holaboss_app.services.runtime_log import RuntimeLog
 from holaboss_app.services.tasks import Report, Tasks
+from holaboss_client import PROTOCOL_VERSION
+from holaboss_client.handshake import Hello, Ready, StartFailure
 
 LONGEST_HANDSHAKE = 1 << 20
 POLITE_S, CLOSED_S, TERMINATED_S = 0.7, 1.5, 0.5

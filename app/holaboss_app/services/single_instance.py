@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import hashlib
 from contextlib import suppress
+from functools import partial
 
 from PySide6.QtCore import QLockFile, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
@@ -56,13 +57,12 @@ class SingleInstance(QObject):
             socket.disconnectFromServer()
 
     def _visited(self) -> None:
-        if self._server is None:
-            return
-        visitor = self._server.nextPendingConnection()
-        visitor.readyRead.connect(lambda: self._heard(visitor))
-        visitor.disconnected.connect(visitor.deleteLater)
-        if visitor.bytesAvailable():
-            self._heard(visitor)
+        """A visitor belongs to the server and goes with it; there are as many as there were second starts."""
+        if self._server is not None:
+            visitor = self._server.nextPendingConnection()
+            visitor.readyRead.connect(partial(self._heard, visitor))
+            if visitor.bytesAvailable():
+                self._heard(visitor)
 
     def _heard(self, visitor: QLocalSocket) -> None:
         # Anything else than the one known word is ignored: whoever can connect can at most raise a window.

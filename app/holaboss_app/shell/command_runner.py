@@ -46,7 +46,7 @@ class CommandRunner(QObject):
         self._busy = False
         self._table: dict[str, Callable[[], object]] = {
             Action.NEW_SESSION: space.chat.new_session,
-            Action.FOCUS_COMPOSER: partial(self._in_space, space.chat.focus_composer),
+            Action.FOCUS_COMPOSER: partial(self._in_space, window.focus_chat),
             Action.PALETTE: self._open_palette,
             Action.SETTINGS: partial(presenter.open_settings, "models"),
             Action.SWITCH_WORKSPACE: partial(self._in_space, window.switcher.open_popover),
@@ -133,9 +133,11 @@ class CommandRunner(QObject):
     def _ask_new(self) -> None:
         title, action = self.tr("New workspace"), self.tr("Create")
         dialog = NameQuestion(self._window, "new-workspace", title, action, with_folder=True)
-        dialog.submitted.connect(
-            lambda name, folder: self._attempt(dialog, self._workspaces.create(name, folder))
-        )
+
+        def create(name: str, folder: str) -> None:
+            self._attempt(dialog, self._workspaces.create(name, folder))
+
+        dialog.submitted.connect(create)
         dialog.open()
 
     def _ask_rename(self, workspace_id: str) -> None:
@@ -143,9 +145,11 @@ class CommandRunner(QObject):
             return
         title, action = self.tr("Rename workspace"), self.tr("Rename")
         dialog = NameQuestion(self._window, "rename-workspace", title, action, text=workspace.name)
-        dialog.submitted.connect(
-            lambda name, _: self._attempt(dialog, self._workspaces.rename(workspace_id, name))
-        )
+
+        def rename(name: str, _folder: str) -> None:
+            self._attempt(dialog, self._workspaces.rename(workspace_id, name))
+
+        dialog.submitted.connect(rename)
         dialog.open()
 
     def _ask_delete(self, workspace_id: str) -> None:
@@ -162,11 +166,11 @@ class CommandRunner(QObject):
             self.tr("Delete"),
             option=option,
         )
-        dialog.confirmed.connect(
-            lambda with_files: self._attempt(
-                dialog, self._workspaces.delete(workspace_id, keep_files=not with_files)
-            )
-        )
+
+        def delete(with_files: bool) -> None:
+            self._attempt(dialog, self._workspaces.delete(workspace_id, keep_files=not with_files))
+
+        dialog.confirmed.connect(delete)
         dialog.open()
 
     def _ask_quit(self) -> None:

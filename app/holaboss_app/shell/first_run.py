@@ -4,6 +4,7 @@ read."""
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
@@ -20,7 +21,9 @@ from PySide6.QtWidgets import (
 from holaboss_app.shell.look import button, column, frame, label, row
 from holaboss_app.theme.icons import app_icon
 from holaboss_app.theme.style import scaled, theme_notifier
-from holaboss_client.config import LocalServer, ProviderCatalogue, ProviderView
+
+if TYPE_CHECKING:
+    from holaboss_client.config import LocalServer, ProviderCatalogue, ProviderView
 
 DEMO = "demo"
 WIDTH = 720
@@ -148,13 +151,13 @@ class FirstRunPage(QWidget):
         )
         layout.addWidget(label(told, "muted", wrap=True))
         self._name = QLineEdit()
-        self._name.setObjectName("first-run-name")
+        self._name.setObjectName("workspace-name")
         self._name.setPlaceholderText(self.tr("Name, for example: Research"))
         self._name.setAccessibleName(self.tr("Name of the workspace"))
         self._name.setMaxLength(120)
         self._name.textChanged.connect(self._allow)
         self._name.returnPressed.connect(self._submit)
-        self._create = button(self.tr("Create workspace"), "first-run-create", self._submit, kind="primary")
+        self._create = button(self.tr("Create workspace"), "create-workspace", self._submit, kind="primary")
         self._create.setEnabled(False)
         line = row(spacing=8)
         line.addWidget(self._name, 1)

@@ -54,6 +54,7 @@ class MainWindow(QMainWindow):
         self.toasts = Toasts(self)
         self._pages: dict[Page, QWidget] = {}
         self._cards: list[QFrame] = []
+        self._chat: QWidget | None = None
         self._actions: dict[str, QAction] = {}
         self._stack = QStackedWidget()
         self._build()
@@ -79,6 +80,7 @@ class MainWindow(QMainWindow):
             card.setMinimumWidth(least)
             self.splitter.addWidget(card)
             self._cards.append(card)
+        self._chat = chat
         self.splitter.setStretchFactor(0, 0)
         self.splitter.setStretchFactor(1, 1)
         self.splitter.setCollapsible(0, False)
@@ -89,6 +91,11 @@ class MainWindow(QMainWindow):
         column(holder).addWidget(page)
         holder.setContentsMargins(4, 8, 8, 8)
         self._add_page(Page.SETTINGS, holder)
+
+    def focus_chat(self) -> None:
+        """Put the caret where a message is written."""
+        if self._chat is not None:
+            self._chat.setFocus()
 
     def arrange(self, *, files_visible: bool, sizes: list[int]) -> None:
         """Lay the panes out; without `sizes` the file pane gets its usual width."""

@@ -136,15 +136,13 @@ class AppPresenter(QObject):
     async def _follow_feed(self, client: RuntimeClient) -> None:
         """The one change feed. Everything is loaded once it is open, so that no change falls between."""
         loaded = False
-        async for change in client.changes():
+        async for change in client.changes():  # which ends by itself after a SHUTDOWN
             if change is None:
                 self._supervisor.recovered()
                 if not loaded:
                     loaded = True
                     await self._load(client)
-            elif change.kind == Change.SHUTDOWN:
-                return
-            else:
+            elif change.kind != Change.SHUTDOWN:
                 self._fan_out(change)
 
     async def _load(self, client: RuntimeClient) -> None:
@@ -190,7 +188,7 @@ class AppPresenter(QObject):
             self._window.show_page(Page.FIRST_RUN)
         elif self._window.page != Page.SPACE:
             self._window.show_page(Page.SPACE)
-            self._space.chat.focus_composer()
+            self._window.focus_chat()
 
     def _wire(self) -> None:
         window = self._window

@@ -4,6 +4,7 @@ delete."""
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import QKeyEvent
@@ -14,7 +15,9 @@ from holaboss_app.shell.look import button, icon_button, label, row
 from holaboss_app.shell.popover import Popover
 from holaboss_app.theme.icons import icon, icon_pixmap
 from holaboss_app.theme.style import scaled
-from holaboss_client.workspaces import Workspace
+
+if TYPE_CHECKING:
+    from holaboss_client.workspaces import Workspace
 
 ID_ROLE = Qt.ItemDataRole.UserRole
 MOST_ROWS = 8

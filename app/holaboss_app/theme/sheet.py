@@ -104,6 +104,7 @@ QMenu::icon { padding-left: 8px; }
 QMenu::separator { height: 1px; background: $border; margin: 4px 8px; }
 
 QAbstractScrollArea { border: none; }
+#transcript { background: $pane; }
 QScrollArea { background: transparent; border: none; }
 QScrollArea > QWidget > QWidget[clear="true"] { background: transparent; }
 QListView, QTreeView { background: transparent; border: none; outline: none; }

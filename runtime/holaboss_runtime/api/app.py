@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
 from pydantic.warnings import UnsupportedFieldAttributeWarning
 from starlette.types import ASGIApp
 
@@ -32,8 +33,16 @@ def build_routes() -> FastAPI:
     )
     problems.install(app)
     for router in (runtime.health, runtime.router, workspaces.router, sessions.router, streams.router):
-        app.include_router(router)
+        app.include_router(_with_status(router))
     return app
+
+
+def _with_status(router: APIRouter) -> APIRouter:
+    """FastAPI cannot describe a route whose response class names no status of its own, as a stream does."""
+    for route in router.routes:
+        if isinstance(route, APIRoute) and route.status_code is None:
+            route.status_code = 200
+    return router
 
 
 def build_app(state: RuntimeState, access: Access) -> ASGIApp:

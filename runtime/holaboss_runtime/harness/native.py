@@ -147,7 +147,11 @@ class NativeHarness:
                 logger.error("the harness host cannot be started: %s", error)
                 failures += 1
                 continue
-            became_warm = await self._attend(slot, host)
+            try:
+                became_warm = await self._attend(slot, host)
+            except Exception:  # the boundary: a supervisor outlives whatever it supervises
+                logger.exception("looking after harness host %s failed", host.pid)
+                became_warm = False
             failures = 0 if became_warm else failures + 1
 
     async def _attend(self, slot: _Slot, host: HostProcess) -> bool:

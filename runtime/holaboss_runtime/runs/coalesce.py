@@ -1,6 +1,6 @@
 """Joining deltas: many small pieces of one part become one event that says the same.
 
-Live streams, history pages and the compaction of old rows all use this one function, so that they cannot disagree.
+Live streams, history pages and the compaction of old rows all use this one function, so they cannot disagree.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from holaboss_client.events import DELTA_EVENTS, OutputEvent
 def coalesce(events: Iterable[OutputEvent]) -> list[OutputEvent]:
     """Join consecutive deltas of one part where one continues the other.
 
-    A joined event has the id, sequence and time of its last piece (a stream resumes after it) and the offset of its
-    first.
+    A joined event has the id, sequence and time of its last piece (a stream resumes after it) and the offset
+    of its first.
     """
     joined: list[OutputEvent] = []
     run: list[OutputEvent] = []

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Protocol
 
 from holaboss_client.workspaces import Workspace
-
 from holaboss_runtime.harness.contract import WireProtocol
 
 KEY_MISSING = "provider_key_missing"
@@ -32,7 +31,7 @@ class Model(Protocol):
 
 class Models(Protocol):
     async def resolve_model(self, requested: str | None, *, headers: dict[str, str]) -> Model:
-        """Raises `DomainError` with `KEY_MISSING`, or `model_not_configured` and its like, which a retry cannot cure."""
+        """Raises `DomainError`: `KEY_MISSING`, or `model_not_configured` and its like, which no retry can cure."""
         ...
 
     def live_secrets(self) -> frozenset[str]: ...

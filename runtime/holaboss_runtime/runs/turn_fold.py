@@ -111,5 +111,7 @@ def _text_of(result: Any) -> str:  # noqa: ANN401
     if isinstance(result, dict):
         content = cast(dict[str, Any], result).get("content")
         items = cast(list[Any], content) if isinstance(content, list) else []
-        return " ".join(str(cast(dict[str, Any], item).get("text", "")) for item in items if isinstance(item, dict))
+        return " ".join(
+            str(cast(dict[str, Any], item).get("text", "")) for item in items if isinstance(item, dict)
+        )
     return "" if result is None else str(result)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from holaboss_client.events import RunEvent
 from holaboss_client.sessions import InputReply, QueueReply, QueueRequest, SessionState, SessionStateList
-
 from holaboss_runtime.errors import DomainError, not_found
 from holaboss_runtime.harness.contract import RunnerEvent
 from holaboss_runtime.runs.ports import Workspaces

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from holaboss_client.base import new_id
 from holaboss_client.sessions import CreateSession, PatchSession, Session, SessionList
-
 from holaboss_runtime.errors import DomainError, not_found
 from holaboss_runtime.runs.ports import Workspaces
 from holaboss_runtime.sessions.publishing import Publisher

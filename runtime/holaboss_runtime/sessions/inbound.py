@@ -8,7 +8,6 @@ from typing import Any
 
 from holaboss_client.base import new_id
 from holaboss_client.sessions import InputReply, QueueRequest
-
 from holaboss_runtime.errors import DomainError, not_found
 from holaboss_runtime.runs.prepare import preview
 from holaboss_runtime.sessions.publishing import Publisher

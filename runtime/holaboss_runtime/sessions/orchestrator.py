@@ -10,6 +10,7 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
+from holaboss_client.base import utc_now
 from holaboss_runtime.sessions.cancellation import SHUTDOWN, RunCancellation
 from holaboss_runtime.sessions.wake import Waker, WakeResult
 from holaboss_runtime.store.clock import seconds_until
@@ -86,17 +87,18 @@ class Orchestrator:
         while True:
             ticket = self._signal.ticket()
             try:
-                self._start_ready()
-                self._arm_timer(self._next_due())
+                now = utc_now()
+                self._start_ready(now)
+                self._arm_timer(self._next_due(now))
             except Exception:
                 log.exception("could not look for work; trying again in %s s", _AFTER_TROUBLE_S)
                 self._arm_timer(_AFTER_TROUBLE_S)
             await ticket.wait()
 
-    def _start_ready(self) -> None:
+    def _start_ready(self, now: str) -> None:
         while len(self._active) < self._concurrency:
             head = self._records.inputs.next_ready(
-                busy_sessions=self._active, waiting_inputs=self._waiting_inputs
+                now, busy_sessions=self._active, waiting_inputs=self._waiting_inputs
             )
             if head is None:
                 return
@@ -123,8 +125,8 @@ class Orchestrator:
             del self._active[head.session_id]
             self._signal.notify()
 
-    def _next_due(self) -> float | None:
-        due = self._records.inputs.next_due()
+    def _next_due(self, now: str) -> float | None:
+        due = self._records.inputs.next_due(now)
         return None if due is None else max(seconds_until(due), 0.0)
 
     def _arm_timer(self, delay: float | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from holaboss_client.events import Change
-
 from holaboss_runtime.sessions.state import derive_state
 from holaboss_runtime.store.change_log import ChangeLog
 from holaboss_runtime.store.records import Records

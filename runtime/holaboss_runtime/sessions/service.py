@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator
 
 from holaboss_client.base import new_id
 from holaboss_client.events import ChangeEvent, OutputEvent
-
 from holaboss_runtime.harness.contract import Harness
 from holaboss_runtime.runs.ports import Models, Workspaces
 from holaboss_runtime.sessions.control import SessionControl

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holaboss_client.events import OutputEvent, RunEvent
-
 from holaboss_runtime.errors import DomainError
 from holaboss_runtime.harness.contract import RunnerEvent
 from holaboss_runtime.runs.coalesce import coalesce
@@ -25,7 +24,9 @@ from holaboss_runtime.store.wakes import WakeRecord
 
 AGENT_MESSAGE = "agent.message"
 INTERRUPTED = "interrupted"
-INTERRUPTED_SENTENCE = 'This run was cut off because the runtime stopped. What it did is kept; send "continue" to go on from here.'
+INTERRUPTED_SENTENCE = (
+    'The runtime stopped and cut this run off. What it did is kept; send "continue" to go on.'
+)
 
 
 @dataclass(frozen=True, slots=True)

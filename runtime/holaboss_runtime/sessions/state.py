@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from holaboss_client.sessions import SessionState
-
 from holaboss_runtime.store.session_facts import SessionFacts
 from holaboss_runtime.store.sessions import IDLE, REQUIRES_ACTION
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from holaboss_client.base import utc_now
 from holaboss_client.events import DELTA_EVENTS, Change, ChangeEvent, OutputEvent
-
 from holaboss_runtime.runs.coalesce import coalesce
 from holaboss_runtime.store.change_log import ChangeLog
 from holaboss_runtime.store.output_events import OutputEventRecords
@@ -111,7 +110,7 @@ async def follow_outputs(
 async def follow_changes(
     changes: ChangeLog, after_seq: int | None, lifetime: asyncio.Event
 ) -> AsyncGenerator[list[ChangeEvent] | Ping | Shutdown]:
-    """Batches of changes after a position (None: from now on); a RESET first when the position is not in the log any more."""
+    """Batches of changes after a position (None: from now on); RESET first when the log has lost the position."""
     waiter = _Waiter(lifetime)
     seen = changes.last_seq() if after_seq is None else after_seq
     try:

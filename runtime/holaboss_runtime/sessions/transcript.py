@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from holaboss_client.events import OutputEventPage
 from holaboss_client.sessions import History, QueuedInput, Turn, TurnIndex, TurnPage
-
 from holaboss_runtime.runs.coalesce import coalesce
 from holaboss_runtime.sessions.settle import layout_of
 from holaboss_runtime.store.inputs import InputRecord

@@ -13,7 +13,6 @@ from typing import Any, cast
 
 from holaboss_client.base import new_id
 from holaboss_client.events import TERMINAL_EVENTS, RunEvent
-
 from holaboss_runtime.errors import DomainError
 from holaboss_runtime.harness.contract import Harness, RunnerEvent, RunPackage
 from holaboss_runtime.runs.ports import KEY_MISSING, Models, Workspaces

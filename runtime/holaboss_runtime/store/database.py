@@ -58,9 +58,15 @@ class Database:
     @classmethod
     def open(cls, path: Path) -> Database:
         """Open, create or migrate the file. Raises a `DatabaseError` and changes nothing when it is not ours to use."""
+        log = path.with_name(f"{path.name}-wal")
+        had_log = log.exists() and log.stat().st_size > 0
+        connection: apsw.Connection | None = None
         try:
             connection = apsw.Connection(str(path))
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+            # Without it SQLite plans a statement that could use a partial index anew for every bound value; measured:
+            # 84 instead of 8 us for the state of a session, 57 instead of 13 us to append an output event.
+            connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             connection.row_trace = _as_dict
             latest = _refuse_unusable(connection, path)
             path.chmod(0o600)
@@ -69,6 +75,12 @@ class Database:
             connection.execute("PRAGMA foreign_keys = ON")
             database = cls(connection, latest)
             database._migrate()
+        except DatabaseError:
+            if connection is not None:
+                # Closing would move a log into the file of somebody else; without one it only tidies up.
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(had_log))
+                connection.close()
+            raise
         except (apsw.NotADBError, apsw.CorruptError) as error:
             raise DatabaseDamagedError(f"{path} is not a readable SQLite database ({error}).") from error
         except apsw.Error as error:

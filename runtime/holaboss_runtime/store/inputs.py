@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from holaboss_client.base import utc_now
-
 from holaboss_runtime.store.database import Database, Row
 from holaboss_runtime.store.json_text import encode
 
@@ -23,14 +22,15 @@ FAILED = "FAILED"
 PAUSED = "PAUSED"
 CANCELLED = "CANCELLED"
 
-_READY = """
+# The concatenation keeps the planner on the index that has the order, instead of sorting the whole queue.
+_READY = """\
 SELECT i.* FROM agent_session_inputs i JOIN agent_sessions s ON s.session_id = i.session_id
-WHERE i.status = 'QUEUED' AND i.available_at <= ?1
+WHERE i.status = 'QUEUED' AND i.available_at || '' <= ?1
   AND s.hold IS NULL AND (s.lease_until IS NULL OR s.lease_until <= ?1)
   AND i.session_id NOT IN (SELECT value FROM json_each(?2))
   AND i.input_id NOT IN (SELECT value FROM json_each(?3))
-  AND NOT EXISTS (SELECT 1 FROM agent_session_inputs r WHERE r.session_id = i.session_id
-                  AND r.status = 'QUEUED' AND r.attempt > 0 AND r.input_id <> i.input_id)
+  AND (i.attempt > 0 OR i.session_id NOT IN
+       (SELECT r.session_id FROM agent_session_inputs r WHERE r.status = 'QUEUED' AND r.attempt > 0))
 ORDER BY i.priority DESC, i.seq LIMIT 1
 """
 
@@ -96,12 +96,10 @@ class InputRecords:
         return None if row is None else _record(row)
 
     def next_ready(
-        self, *, busy_sessions: Collection[str], waiting_inputs: Collection[str]
+        self, now: str, *, busy_sessions: Collection[str], waiting_inputs: Collection[str]
     ) -> InputRecord | None:
-        """The input that should run next, without claiming it."""
-        row = self._database.row(
-            _READY, (utc_now(), encode(list(busy_sessions)), encode(list(waiting_inputs)))
-        )
+        """The input that should run next at `now`, without claiming it."""
+        row = self._database.row(_READY, (now, encode(list(busy_sessions)), encode(list(waiting_inputs))))
         return None if row is None else _record(row)
 
     def claim(self, input_id: str, owner: str, until: str) -> InputRecord | None:
@@ -160,11 +158,12 @@ class InputRecords:
         )
         return None if row is None else _record(row)
 
-    def next_due(self) -> str | None:
-        """When the next input that is not available yet becomes so."""
+    def next_due(self, now: str) -> str | None:
+        """When the next input that was not available at `now` becomes so. Ask with the `now` of `next_ready`, or an
+        input that became available between the two questions is forgotten."""
         due = self._database.scalar(
             "SELECT min(available_at) FROM agent_session_inputs WHERE status = 'QUEUED' AND available_at > ?",
-            (utc_now(),),
+            (now,),
         )
         return None if due is None else str(due)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from holaboss_client.base import utc_now
 from holaboss_client.sessions import HistoryMessage
-
 from holaboss_runtime.store.database import Database, Row
 
 

@@ -9,12 +9,11 @@ from weakref import WeakValueDictionary
 
 from holaboss_client.base import utc_now
 from holaboss_client.events import OutputEvent
-
 from holaboss_runtime.store.database import Database, Row, Value
 from holaboss_runtime.store.json_text import encode
 from holaboss_runtime.store.signal import Signal
 
-_INSERT = """
+_INSERT = """\
 INSERT INTO session_output_events (workspace_id, session_id, input_id, sequence, event_type, payload, created_at)
 SELECT ?1, ?2, ?3, coalesce(max(sequence), 0) + 1, ?4, ?5, ?6 FROM session_output_events WHERE input_id = ?3
 """
@@ -97,8 +96,7 @@ class OutputEventRecords:
 
 
 def _event(row: Row) -> OutputEvent:
-    # Rows were validated when they were written; validating again doubled the cost of reading a page.
-    return OutputEvent.model_construct(
+    return OutputEvent(
         id=row["id"],
         workspace_id=row["workspace_id"],
         session_id=row["session_id"],

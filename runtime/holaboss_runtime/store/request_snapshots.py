@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from holaboss_client.base import utc_now
-
 from holaboss_runtime.store.database import Database
 from holaboss_runtime.store.json_text import encode
 

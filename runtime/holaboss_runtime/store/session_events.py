@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from holaboss_client.base import new_id, utc_now
-
 from holaboss_runtime.store.database import Database
 from holaboss_runtime.store.json_text import encode
 

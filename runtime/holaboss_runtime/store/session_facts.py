@@ -8,7 +8,7 @@ from typing import Any
 from holaboss_runtime.store.database import Database, Row
 from holaboss_runtime.store.json_text import decode_optional
 
-_FACTS = """
+_FACTS = """\
 SELECT s.workspace_id, s.session_id, s.status, s.hold, s.last_error, s.heartbeat_at, s.lease_until,
   w.lead_input_id AS running_input,
   (SELECT i.input_id FROM agent_session_inputs i WHERE i.session_id = s.session_id AND i.status = 'QUEUED'

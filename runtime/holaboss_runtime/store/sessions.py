@@ -11,7 +11,6 @@ from typing import Any
 
 from holaboss_client.base import utc_now
 from holaboss_client.sessions import Session
-
 from holaboss_runtime.store.database import Database, Row, Value
 from holaboss_runtime.store.json_text import decode_optional, encode_optional
 

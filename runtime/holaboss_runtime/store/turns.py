@@ -8,7 +8,6 @@ from typing import Any
 
 from holaboss_client.base import utc_now
 from holaboss_client.sessions import TurnResult
-
 from holaboss_runtime.store.database import Database, Row
 from holaboss_runtime.store.json_text import decode_optional, encode, encode_optional
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from holaboss_client.base import utc_now
-
 from holaboss_runtime.store.database import Database, Row
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -19,11 +21,44 @@ from holaboss_app.core.markdown_blocks import (
 )
 
 LINES = [
-    "plain text", "  two words", "", "", "- item", "* other", "  - nested", "1. one", "2. two", "3) three", "> quote",
-    "# Heading", "===", "---", "***", "```", "```python", "~~~", "````", "   ```", "    indented", "\tcode", "| a | b |",
-    "|---|---|", "| 1 | 2 |", "a | b", "<div>", "</div>", "[ref]: /url", "text \x0c with \u2028 odd", "`inline`", "- [ ] task",
-    "10. ten", "-", "1.", "\r", "x\u202ey",
-]  # fmt: skip
+    "plain text",
+    "  two words",
+    "",
+    "",
+    "- item",
+    "* other",
+    "  - nested",
+    "1. one",
+    "2. two",
+    "3) three",
+    "> quote",
+    "# Heading",
+    "===",
+    "---",
+    "***",
+    "```",
+    "```python",
+    "~~~",
+    "````",
+    "   ```",
+    "    indented",
+    "\tcode",
+    "| a | b |",
+    "|---|---|",
+    "| 1 | 2 |",
+    "a | b",
+    "<div>",
+    "</div>",
+    "[ref]: /url",
+    "text \f with \u2028 odd",
+    "`inline`",
+    "- [ ] task",
+    "10. ten",
+    "-",
+    "1.",
+    "\r",
+    "x\u202ey",
+]
 DOCUMENTS = st.lists(st.sampled_from(LINES), max_size=14).map("\n".join)
 
 
@@ -39,7 +74,7 @@ def incremental(pieces: list[str]) -> list[Operation]:
 
 def cut(text: str, places: list[int]) -> list[str]:
     bounds = [0, *sorted({min(place, len(text)) for place in places}), len(text)]
-    return [text[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [text[a:b] for a, b in itertools.pairwise(bounds)]
 
 
 @settings(max_examples=600, deadline=None)

@@ -218,6 +218,32 @@ def test_disconnecting_asks_and_forgets_the_key_unless_told_not_to(desk: Desk) -
     assert desk.store.passwords == {}
 
 
+def test_enter_in_the_key_field_connects(desk: Desk) -> None:
+    desk.open()
+    key = desk.card("openai_direct").form.key
+    key.input.setText(MARKER_KEY)
+    desk.do(key.input.returnPressed.emit)
+    assert desk.card("openai_direct").state_label.text() == "Connected"
+    desk.do(key.replace.click)
+    key.input.setText("another")
+    desk.do(key.input.returnPressed.emit)
+    assert desk.store.passwords == {USER: "another"}
+    assert not desk.card("openai_direct").confirm_disconnect.isVisible()
+
+
+def test_a_key_being_typed_stays_in_sight_when_the_stored_one_changes(desk: Desk) -> None:
+    desk.open()
+    connect_openai(desk)
+    key = desk.card("openai_direct").form.key
+    desk.do(key.replace.click)
+    key.input.setText("half a")
+    desk.runtime.secrets.clear()
+    desk.runtime.literal["openai_direct"] = "x"
+    desk.do(lambda: desk.presenter.attach(desk.client))
+    assert key.input.isVisibleTo(key)
+    assert key.input.text() == "half a"
+
+
 def test_a_refusing_keychain_offers_the_session(desk: Desk) -> None:
     desk.open()
     desk.store.error = OSError("locked")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -87,6 +88,16 @@ def host_pid(harness: NativeHarness) -> int:
     host = harness._slots[0].host
     assert host is not None
     return host.pid
+
+
+@pytest.fixture
+def no_bubblewrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hosts started in this test find the usual commands, but nothing to contain them with."""
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    for name in ("bash", "sh", "sleep", "setsid"):
+        (commands / name).symlink_to(shutil.which(name) or f"/bin/{name}")
+    monkeypatch.setenv("PATH", str(commands))
 
 
 @pytest.fixture

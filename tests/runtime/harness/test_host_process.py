@@ -6,13 +6,16 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from holaboss_runtime.harness.frames import RunStart, encode
+from holaboss_runtime.harness.contract import RunnerEvent
+from holaboss_runtime.harness.frames import HostEvent, RunStart, encode
+from holaboss_runtime.harness.host.pipes import FrameWriter
 from holaboss_runtime.processes import (
     OWNER_VARIABLE,
     become_subreaper,
@@ -31,6 +34,12 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 async def child() -> AsyncIterator[asyncio.subprocess.Process]:
+    async with harness_host() as process:
+        yield process
+
+
+@asynccontextmanager
+async def harness_host() -> AsyncGenerator[asyncio.subprocess.Process]:
     process = await asyncio.create_subprocess_exec(
         *self_command("harness-host"),
         env=child_environment(),
@@ -42,7 +51,7 @@ async def child() -> AsyncIterator[asyncio.subprocess.Process]:
     yield process
     if process.returncode is None:
         await terminate_group(process, 1.0)
-    process._transport.close()  # type: ignore[attr-defined]  # closes the pipes with the fixture, not with the loop
+    process._transport.close()  # type: ignore[attr-defined]  # closes the pipes now, not with the loop
 
 
 def _mentions_key(pid: int) -> bool:
@@ -63,7 +72,17 @@ async def test_the_first_frame_says_that_the_host_is_warm(child: asyncio.subproc
     assert "bash" in hello["tools"]
 
 
+@pytest.mark.parametrize("contained", [True, False])
 async def test_the_end_of_input_ends_everything(
+    contained: bool, request: pytest.FixtureRequest, provider: ScriptedProvider, package: BuildPackage
+) -> None:
+    if not contained:
+        request.getfixturevalue("no_bubblewrap")
+    async with harness_host() as child:
+        await _end_while_busy(child, provider, package)
+
+
+async def _end_while_busy(
     child: asyncio.subprocess.Process, provider: ScriptedProvider, package: BuildPackage
 ) -> None:
     await next_frame(child)
@@ -91,6 +110,24 @@ async def test_a_malformed_frame_ends_it(child: asyncio.subprocess.Process) -> N
     child.stdin.write(b'{"kind": "run.start", "run_id": 7}\n')
     async with asyncio.timeout(5):
         await child.wait()
+
+
+async def test_the_writer_holds_up_a_run_while_nobody_reads() -> None:
+    receiving, sending = os.pipe()
+    writer = await FrameWriter.open(sending)
+    await asyncio.wait_for(writer.drain(), 1)
+    big = HostEvent(
+        run_id="r", event=RunnerEvent(event_type="output_delta", payload={"delta": "x" * 500_000})
+    )
+    writer.send(big)
+    held_up = asyncio.ensure_future(writer.drain())
+    await asyncio.wait({held_up}, timeout=0.05)
+    assert not held_up.done()
+    with os.fdopen(receiving, "rb") as stream:
+        line = await asyncio.to_thread(stream.readline)
+    assert json.loads(line)["run_id"] == "r"
+    await held_up
+    writer.close()
 
 
 def test_a_child_environment_is_built(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,7 +137,7 @@ async def test_write_keeps_permissions_and_shows_the_change(use: Callable[..., A
     outcome = await use("write", path="run.sh", content="new\n")
     assert script.stat().st_mode & 0o777 == 0o750
     assert "-old\n+new" in outcome.text
-    assert sorted(os.listdir(workspace)) == [".holaboss", "run.sh"]
+    assert (await use("ls")).text == "run.sh"
 
 
 async def test_edit_needs_one_match(use: Callable[..., Any], workspace: Path) -> None:
@@ -213,7 +213,7 @@ async def test_contained_commands_see_the_workspace_and_no_home(
         "touch .holaboss/x",
         "touch /usr/x",
         "cat /etc/shadow",
-        "unshare --user --map-root-user true",
+        "unshare --user true",
         "mount -t tmpfs none /usr",
     ):
         assert (await hand.execute("bash", {"command": command})).error, command

@@ -47,8 +47,9 @@ def test_the_cacheable_prefix_is_a_prefix_and_survives_what_changes_per_run() ->
     assert first["volatile_fingerprint"] != second["volatile_fingerprint"]
     cut = one.system_prompt.index("Be kind.") + len("Be kind.")
     assert other.system_prompt[:cut] == one.system_prompt[:cut]
-    assert assemble(sections(policy="Be brief.")).cache_profile()["cacheable_fingerprint"] != (
-        first["cacheable_fingerprint"]
+    assert (
+        assemble(sections(policy="Be brief.")).cache_profile()["cacheable_fingerprint"]
+        != (first["cacheable_fingerprint"])
     )
 
 

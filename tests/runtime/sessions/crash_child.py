@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import aclosing
 from pathlib import Path
 
+from holaboss_runtime.sessions.subscription import OutputQuery
 from tests.runtime.sessions.core import Core
 from tests.support.fake_harness import Stage
 
@@ -27,13 +29,11 @@ async def main(root: Path) -> None:
     core.send("silent", session_id="silent")
     core.send("behind", session_id="silent")
 
-    def halfway() -> bool:
-        talked = core.database.scalar("SELECT count(*) FROM session_output_events WHERE event_type LIKE '%delta'")
-        started = core.database.scalar("SELECT count(*) FROM session_output_events WHERE event_type='run_started'")
-        return talked == 3 and started == 2
-
-    while not halfway():
-        await asyncio.sleep(0.005)
+    await core.until_event("run_started", "silent")
+    async with aclosing(core.follow(OutputQuery("talks"))) as events:
+        async for event in events:
+            if event.payload.get("delta") == "second half":
+                break
     print("halfway", flush=True)
     await asyncio.Event().wait()
 

@@ -172,9 +172,7 @@ async def test_sessions_are_listed_named_and_archived(core: Core) -> None:
         ({"workspace_id": WORKSPACE, "parent_session_id": "nobody"}, "session_not_found"),
     ],
 )
-async def test_a_session_that_cannot_be_made_is_refused(
-    core: Core, body: dict[str, str], code: str
-) -> None:
+async def test_a_session_that_cannot_be_made_is_refused(core: Core, body: dict[str, str], code: str) -> None:
     await core.ask("makes s1")
     with pytest.raises(DomainError) as refused:
         core.sessions.directory.create(CreateSession(**body))

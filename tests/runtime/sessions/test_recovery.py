@@ -61,7 +61,7 @@ async def test_after_a_kill_half_a_turn_is_shown_and_ended_once(tmp_path: Path) 
         assert core.state("talks").effective_state == "ERROR"
 
         await core.ask("continue", session_id="talks")
-        told = core.harness.packages[-1].context_messages
+        told = next(p for p in core.harness.packages if p.session_id == "talks").context_messages
         assert any("First half" in message and "bash" in message and "talks" in message for message in told)
 
 
@@ -69,8 +69,10 @@ async def test_after_a_kill_what_had_not_begun_to_speak_runs_again(tmp_path: Pat
     crash_midway(tmp_path)
     async with running_core(tmp_path) as core:
         await core.until(
-            lambda: len(core.sessions.transcript.index("silent").rows) == 2
-            and core.state("silent").effective_state == "IDLE"
+            lambda: (
+                len(core.sessions.transcript.index("silent").rows) == 2
+                and core.state("silent").effective_state == "IDLE"
+            )
         )
         page = core.sessions.transcript.turns("silent", from_seq=0, limit=10)
         assert [(turn.text, turn.status) for turn in page.items] == [
@@ -118,7 +120,9 @@ async def test_closing_ends_runs_and_keeps_what_they_said(tmp_path: Path) -> Non
 async def test_a_run_that_lost_its_lease_changes_nothing(tmp_path: Path) -> None:
     core = Core(tmp_path)
     session = core.sessions.directory.choose(WORKSPACE, "s1")
-    queued = core.sessions.inbound.append_inbound(WORKSPACE, session.session_id, "user.message", {"text": "x"})
+    queued = core.sessions.inbound.append_inbound(
+        WORKSPACE, session.session_id, "user.message", {"text": "x"}
+    )
     waker = core.sessions.waker
     claim = waker.claim(queued)
     assert claim is not None

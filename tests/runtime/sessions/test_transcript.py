@@ -75,7 +75,9 @@ async def test_history_pages_add_up_in_both_orders(core: Core) -> None:
         return [message.id for message in page.messages]
 
     whole = ids(limit=100, offset=0, newest_first=False)
-    assert ids(limit=5, offset=0, newest_first=False) + ids(limit=5, offset=5, newest_first=False) == whole[:10]
+    assert (
+        ids(limit=5, offset=0, newest_first=False) + ids(limit=5, offset=5, newest_first=False) == whole[:10]
+    )
     assert ids(limit=100, offset=0, newest_first=True) == whole[::-1]
     assert ids(limit=3, offset=2, newest_first=True) == whole[::-1][2:5]
     assert ids(limit=3, offset=50, newest_first=True) == []
@@ -105,9 +107,10 @@ async def test_old_deltas_are_joined_and_still_say_the_same(core: Core) -> None:
     assert [event.sequence for event in events] == sorted(event.sequence for event in events)
     # Whoever was cut off in the middle gets the rest; offsets tell what it has already.
     rest = core.records.outputs.after("s1", middle.id, input_id=first.input_id)
-    assert TurnFold.of([*_until(before.events, middle), *rest]).assistant_text == TurnFold.of(
-        before.events
-    ).assistant_text
+    assert (
+        TurnFold.of([*_until(before.events, middle), *rest]).assistant_text
+        == TurnFold.of(before.events).assistant_text
+    )
 
 
 def _until(joined: list[OutputEvent], middle: OutputEvent) -> list[OutputEvent]:

@@ -134,7 +134,7 @@ async def test_a_listing_puts_folders_first_and_hides_our_state(space: Space, fo
     (folder / "beta").mkdir()
     (folder / "Alpha").mkdir()
     (folder / "link").symlink_to("AGENTS.md")
-    os.mkdir(os.fsencode(folder) + b"/bad-\xff")
+    os.mkdir(os.fsencode(folder) + b"/bad-\xff")  # noqa: PTH102 — Path takes no bytes
     listing = await space.files.list("w", "")
     assert [(entry.name, entry.kind) for entry in listing.entries] == [
         ("Alpha", "folder"), ("beta", "folder"), ("skills", "folder"), ("AGENTS.md", "file"), ("link", "link"),

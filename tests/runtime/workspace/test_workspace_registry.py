@@ -1,5 +1,7 @@
 """Creating, moving and deleting workspaces: nothing that is not ours is ever touched."""
 
+# ruff: noqa: ASYNC221, ASYNC240 — a test may block its own loop
+
 from __future__ import annotations
 
 import shutil

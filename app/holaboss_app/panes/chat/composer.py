@@ -21,7 +21,6 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QLabel,
     QPlainTextEdit,
     QPushButton,
     QSizePolicy,
@@ -30,6 +29,7 @@ from PySide6.QtWidgets import (
 )
 
 from holaboss_app.core.shortcuts import Action, keys
+from holaboss_app.panes.chat.elided import ElidedLabel
 from holaboss_app.panes.chat.model_picker import ModelPicker
 from holaboss_app.theme import tokens as t
 from holaboss_app.theme.icons import icon
@@ -134,9 +134,8 @@ class Composer(QFrame):
         self.setObjectName("composer-frame")
         self.field = MessageField(self)
         self.picker = ModelPicker(self)
-        self._hint = QLabel(self)
+        self._hint = ElidedLabel(self)
         self._hint.setProperty("role", "small")
-        self._hint.setTextFormat(Qt.TextFormat.PlainText)
         self._connect = QPushButton(self.tr("Connect a model"), self)
         self._connect.setObjectName("connect-model")
         self._connect.hide()
@@ -238,7 +237,7 @@ class Composer(QFrame):
         self._say(self._blocked or stopping or waiting)
 
     def _say(self, text: str) -> None:
-        self._hint.setText(text)
+        self._hint.set_text(text)
         self._send.setAccessibleDescription(text)
 
     def _submit(self) -> None:

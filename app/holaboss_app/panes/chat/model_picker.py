@@ -7,7 +7,7 @@ used as a model id, because providers add models faster than lists do.
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QIcon, QKeyEvent, QPixmap
+from PySide6.QtGui import QIcon, QKeyEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QLineEdit,
@@ -25,6 +25,7 @@ from holaboss_client.config import ProviderCatalogue, ProviderView
 
 _MODEL = Qt.ItemDataRole.UserRole
 _ROWS = 12
+_ARROW = "  ▾"
 DEFAULT = ""
 """What stands for no explicit model."""
 
@@ -170,6 +171,7 @@ class ModelPicker(QPushButton):
         super().__init__(parent)
         self._catalogue: ProviderCatalogue | None = None
         self._model = DEFAULT
+        self._name = ""
         self.setObjectName("model-picker")
         self.setProperty("kind", "ghost")
         # Not below the button: Qt hands the colours of a styled button down to everything inside it.
@@ -203,12 +205,30 @@ class ModelPicker(QPushButton):
         self.settings_requested.emit("models")
 
     def _describe(self) -> None:
-        name = short_name(self._model) if self._model else self._popup.default_label(self._catalogue)
-        widest = scaled(220)
-        shown = QFontMetrics(self.font()).elidedText(name, Qt.TextElideMode.ElideMiddle, widest)
-        self.setText(f"{shown}  ▾")
-        self.setAccessibleName(self.tr("Model: %s").replace("%s", name))
-        self.setToolTip(self._model or name)
+        self._name = short_name(self._model) if self._model else self._popup.default_label(self._catalogue)
+        self.setAccessibleName(self.tr("Model: %s").replace("%s", self._name))
+        self.setToolTip(self._model or self._name)
+        self._elide()
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        hint = super().sizeHint()
+        metrics = self.fontMetrics()
+        frame = hint.width() - metrics.horizontalAdvance(self.text())
+        return QSize(min(metrics.horizontalAdvance(self._name + _ARROW) + frame, scaled(260)), hint.height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(scaled(70), super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._elide()
+
+    def _elide(self) -> None:
+        metrics = self.fontMetrics()
+        frame = super().sizeHint().width() - metrics.horizontalAdvance(self.text())
+        room = self.width() - frame - metrics.horizontalAdvance(_ARROW)
+        self.setText(metrics.elidedText(self._name, Qt.TextElideMode.ElideMiddle, room) + _ARROW)
 
 
 def _tick(*, ticked: bool) -> QIcon:

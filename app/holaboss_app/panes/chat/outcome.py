@@ -169,6 +169,7 @@ class ErrorCard(QFrame):
         self._source.setText(source)
         self._source.setVisible(bool(source))
         self._detail.setText(error.message or self.tr("There is no further information."))
+        self._detail.setAccessibleName(self._detail.text())
         self._settings.setVisible(error.code in SETTINGS_CODES)
         self.setAccessibleName(f"{title}. {error.message}")
 

@@ -27,6 +27,8 @@ class ChatPane(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("chat-pane")
+        # Made first, so that it is where the keyboard goes when the pane appears.
+        self.composer = Composer(self)
         self.header = SessionHeader(self)
         self.transcript = TranscriptView(self)
         self.empty = EmptyState(self)
@@ -35,7 +37,6 @@ class ChatPane(QWidget):
         self._no_workspace = NoWorkspace(self)
         self.banners = Banners(self)
         self.rail = QueueRail(self)
-        self.composer = Composer(self)
         self._stack = QStackedWidget(self)
         for page in (self._no_workspace, self._skeleton, self.transcript, self.empty, self.trouble):
             self._stack.addWidget(page)

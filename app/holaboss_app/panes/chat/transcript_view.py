@@ -48,6 +48,8 @@ class TranscriptView(QAbstractScrollArea):
     retry_requested = Signal(str)
     settings_requested = Signal(str)
     link_activated = Signal(QUrl)
+    flushed = Signal()
+    """What has changed is on screen."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -148,6 +150,7 @@ class TranscriptView(QAbstractScrollArea):
         self._place()
         ended = time.perf_counter()
         self._next_flush = ended + max(FLUSH_S, 4 * (ended - started))
+        self.flushed.emit()
 
     def announce(self, text: str) -> None:
         """Have a screen reader say `text` when it has time."""
@@ -329,11 +332,11 @@ class TranscriptView(QAbstractScrollArea):
             self._show_latest_button()
 
     def _restyle(self) -> None:
-        for widget in self._spare:
+        for widget in (*self._spare, *self._live.values()):
+            widget.hide()
             widget.deleteLater()
         self._spare.clear()
-        for input_id in list(self._live):
-            self._live.pop(input_id).deleteLater()
+        self._live.clear()
         self._paint_background()
         self._set_column()
         self._estimate()

@@ -6,7 +6,15 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QFrame, QLabel, QPushButton, QToolButton, QVBoxLayout
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+)
 
 from holaboss_app.theme.icons import icon
 
@@ -21,12 +29,15 @@ class Card(QFrame):
         self.label = QLabel()
         self.label.setTextFormat(Qt.TextFormat.PlainText)
         self.label.setWordWrap(True)
+        self._top = QHBoxLayout()
+        self._top.addWidget(self.label, 1)
         self._buttons = QBoxLayout(QBoxLayout.Direction.TopToBottom)
         self._buttons.setSpacing(6)
+        self._buttons.addStretch(1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 8, 10, 8)
         layout.setSpacing(8)
-        layout.addWidget(self.label)
+        layout.addLayout(self._top)
         layout.addLayout(self._buttons)
         self.hide()
 
@@ -41,8 +52,14 @@ class Card(QFrame):
         button.setProperty("kind", kind)
         button.setAutoDefault(False)
         button.clicked.connect(lambda: on_click())
-        self._buttons.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+        self._buttons.insertWidget(self._buttons.count() - 1, button, 0, Qt.AlignmentFlag.AlignLeft)
         return button
+
+    def add_dismissal(self, name: str) -> None:
+        """A small cross, for a sentence that only tells."""
+        cross = icon_button("x", name, self.tr("Dismiss"))
+        cross.clicked.connect(lambda: self.say(""))
+        self._top.addWidget(cross, 0, Qt.AlignmentFlag.AlignTop)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

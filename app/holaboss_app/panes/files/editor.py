@@ -57,7 +57,7 @@ class TextArea(QPlainTextEdit):
 class FileEditor(QWidget):
     """Holds a `Document` and what became of its text. It asks through signals and never saves by itself."""
 
-    dirty_changed = Signal(bool)
+    dirty_changed = Signal()
     save_requested = Signal()
     overwrite_requested = Signal()
     """Keep mine: save over the version that `theirs_sha256` names."""
@@ -91,6 +91,7 @@ class FileEditor(QWidget):
         self.load(document)
         if text is not None:
             self.area.setPlainText(text)
+            self._set_dirty(text != document.text)
         self.area.document().contentsChanged.connect(self._changed)
         self._changed()
 
@@ -116,7 +117,7 @@ class FileEditor(QWidget):
             self.tr("Keep mine"), "keep-mine", self.overwrite_requested.emit
         )
         self.load_theirs = self.conflict.add_button(self.tr("Load theirs"), "load-theirs", self._take_theirs)
-        self.show_both = self.conflict.add_button(self.tr("Show both"), "show-both", self._compare, "ghost")
+        self.show_both = self.conflict.add_button(self.tr("Show both"), "show-both", self._compare)
         self.closing = Card("closing-card")
         self.closing.add_button(self.tr("Save"), "save-and-close", self.save_and_close_requested.emit)
         self.closing.add_button(self.tr("Discard"), "discard", self.close_confirmed.emit, "danger")
@@ -134,7 +135,8 @@ class FileEditor(QWidget):
 
     @property
     def dirty(self) -> bool:
-        return self.text != self._document.text
+        """Something typed is not on disk."""
+        return self.area.document().isModified()
 
     @property
     def in_conflict(self) -> bool:
@@ -153,6 +155,7 @@ class FileEditor(QWidget):
             reason = self.tr("This file holds characters that an editor would change: read-only here.")
         self.read_only.say(reason)
         self.area.setReadOnly(bool(reason))
+        self._set_dirty(False)
         self._changed()
 
     def saving(self) -> None:
@@ -164,6 +167,7 @@ class FileEditor(QWidget):
         """`document` is on disk. What was typed meanwhile is still unsaved."""
         self._document = document
         self.settle()
+        self._set_dirty(self.text != document.text)
         self._changed()
         if not self.dirty:
             self.state.setText(self.tr("Saved"))
@@ -176,6 +180,7 @@ class FileEditor(QWidget):
         """The file was removed; saving makes it again."""
         self._document = Document(self._document.path, "", self._document.newline, "")
         self.problem.say(self.tr("This file was removed. Saving makes it again."))
+        self._set_dirty(True)
         self._changed()
 
     def meet(self, theirs: Document | None, sha256: str) -> None:
@@ -217,7 +222,9 @@ class FileEditor(QWidget):
             self.save_requested.emit()
 
     def _changed(self) -> None:
-        dirty = self.dirty and not self.area.isReadOnly()
-        self.save.setEnabled(dirty and not self.in_conflict)
-        self.state.setText(self.tr("Not saved") if dirty else "")
-        self.dirty_changed.emit(dirty)
+        self.save.setEnabled(self.dirty and not self.in_conflict)
+        self.state.setText(self.tr("Not saved") if self.dirty else "")
+        self.dirty_changed.emit()
+
+    def _set_dirty(self, dirty: bool) -> None:
+        self.area.document().setModified(dirty)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QModelIndex, Qt, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -40,9 +40,7 @@ class FilesPane(QWidget):
         self.tree = self._build_tree()
         self.tabs = self._build_tabs()
         self.problem = Card("files-problem")
-        self.problem.add_button(
-            self.tr("Close"), "close-files-problem", lambda: self.problem.say(""), "ghost"
-        )
+        self.problem.add_dismissal("close-files-problem")
         self._empty = QLabel()
         self._empty.setObjectName("files-empty")
         self._empty.setProperty("role", "muted")
@@ -100,7 +98,9 @@ class FilesPane(QWidget):
         tabs.setObjectName("open-files")
         tabs.setDocumentMode(True)
         tabs.setElideMode(Qt.TextElideMode.ElideMiddle)
-        tabs.tabBar().setAccessibleName(self.tr("Open files"))
+        tabs.tabBar().setDrawBase(False)
+        for part in (tabs, tabs.tabBar()):
+            part.setAccessibleName(self.tr("Open files"))
         tabs.hide()
         return tabs
 
@@ -125,8 +125,8 @@ class FilesPane(QWidget):
         close.clicked.connect(lambda: self.close_requested.emit(path))
         self.tabs.tabBar().setTabButton(index, QTabBar.ButtonPosition.RightSide, close)
         editor.left.connect(self.tree.setFocus)
-        editor.dirty_changed.connect(lambda dirty: self._mark(editor, dirty))
-        self._mark(editor, editor.dirty)
+        editor.dirty_changed.connect(lambda: self._mark(editor))
+        self._mark(editor)
         self.tabs.show()
 
     def show_editor(self, editor: FileEditor) -> None:
@@ -145,12 +145,12 @@ class FilesPane(QWidget):
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
             self.returned.emit()
 
-    def _mark(self, editor: FileEditor, dirty: bool) -> None:
+    def _mark(self, editor: FileEditor) -> None:
         """A dot before the name of what is not saved."""
         index = self.tabs.indexOf(editor)
         if index >= 0:
             name = editor.document.path.rpartition("/")[2]
-            self.tabs.setTabText(index, f"● {name}" if dirty else name)
+            self.tabs.setTabText(index, f"● {name}" if editor.dirty else name)
 
     def _clicked(self, index: QModelIndex) -> None:
         """One click opens and closes a folder; a file takes a double click or Enter, so that looking is free."""
@@ -164,3 +164,4 @@ class FilesPane(QWidget):
 
     def _dress(self) -> None:
         self.tree.setIndentation(scaled(16))
+        self.tree.setIconSize(QSize(scaled(16), scaled(16)))

@@ -49,9 +49,8 @@ class FilesPresenter(QObject):
         self._refresh()
 
     def detach(self, reason: str) -> None:
-        """The runtime is gone. The tree and every open file stay as they are."""
+        """The runtime is gone; the window says why. The tree and every open file stay as they are."""
         self._client = None
-        self._pane.say(reason)
 
     async def show_workspace(self, workspace: Workspace | None) -> None:
         """Put the open files of the old workspace aside, take those of the new one out, and read its folder."""
@@ -157,10 +156,10 @@ class FilesPresenter(QObject):
         try:
             content = await self._read(path)
         except EXPECTED_ERRORS as error:
-            if _is_gone(error) and self._editors.get(path) is editor:
+            if _is_gone(error) and self._is_open(editor):
                 editor.gone()
             return
-        if self._editors.get(path) is editor and content.sha256 != editor.document.sha256:
+        if self._is_open(editor) and content.sha256 != editor.document.sha256:
             self._take_change(editor, content)
 
     def _take_change(self, editor: FileEditor, content: FileContent) -> None:
@@ -190,29 +189,30 @@ class FilesPresenter(QObject):
             assert workspace is not None
             content = document.encode(text)
             await client.put_file(workspace.id, document.path, content, expected_sha256=expected)
-        except ProblemError as error:
-            if error.problem.code == "file_changed":
-                await self._meet(editor)
-            else:
-                editor.failed(str(error))
-        except RuntimeUnreachableError as error:
-            editor.failed(_sentence(self, error))
-        else:
+        except EXPECTED_ERRORS as error:
+            await self._save_refused(editor, error)
+            return
+        if self._is_open(editor):
             editor.saved(document.saved_as(text))
             if close and not editor.dirty:
                 self._close(editor)
+
+    async def _save_refused(self, editor: FileEditor, error: Exception) -> None:
+        if isinstance(error, ProblemError) and error.problem.code == "file_changed":
+            await self._meet(editor)
+        elif self._is_open(editor):
+            editor.failed(_sentence(self, error))
 
     async def _meet(self, editor: FileEditor) -> None:
         """The save was refused because the file changed: show with what."""
         try:
             content = await self._read(editor.document.path)
         except EXPECTED_ERRORS as error:
-            if _is_gone(error):
-                editor.gone()
-            else:
-                editor.failed(_sentence(self, error))
+            if self._is_open(editor):
+                editor.gone() if _is_gone(error) else editor.failed(_sentence(self, error))
             return
-        self._take_change(editor, content)
+        if self._is_open(editor):
+            self._take_change(editor, content)
 
     def _close_path(self, path: str) -> None:
         editor = self._editors[path]
@@ -244,6 +244,10 @@ class FilesPresenter(QObject):
             self._close(editor)
 
     # Inside
+
+    def _is_open(self, editor: FileEditor) -> bool:
+        """False once its tab was closed or its workspace left: then it must not be touched any more."""
+        return self._editors.get(editor.document.path) is editor
 
     def _runtime(self) -> RuntimeClient:
         if self._client is None:

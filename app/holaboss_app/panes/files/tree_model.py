@@ -128,9 +128,10 @@ class FileTreeModel(QAbstractItemModel):
         return node is not self._root and node.entry.kind == "folder" and node.loading is Loading.NOT_ASKED
 
     def fetchMore(self, parent: Index) -> None:
-        node = self._node(parent)
-        node.loading = Loading.ASKED
-        self.folder_wanted.emit(node.entry.path)
+        if self.canFetchMore(parent):
+            node = self._node(parent)
+            node.loading = Loading.ASKED
+            self.folder_wanted.emit(node.entry.path)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:  # noqa: ANN401
         if not index.isValid():

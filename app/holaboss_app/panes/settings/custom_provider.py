@@ -69,7 +69,7 @@ class CustomProviderForm(QFrame):
         self._address = Field(self.tr("Base URL"), self.base_url, name="custom-base-url")
         self.key = QLineEdit()
         self.key.setEchoMode(QLineEdit.EchoMode.Password)
-        hint = self.tr("Leave it empty for a server that asks for none.")
+        hint = self.tr("A server on this computer usually needs none.")
         self._key_field = Field(self.tr("API key"), self.key, name="custom-api-key", hint=hint)
         self.models = ModelsEditor()
         self.models.field.editor.setObjectName("custom-models")
@@ -90,7 +90,7 @@ class CustomProviderForm(QFrame):
         return buttons
 
     def start(self, taken: Collection[str]) -> None:
-        """Show an empty form; `taken` holds the provider ids in use."""
+        """Show an empty form; `taken` holds the ids that are in use."""
         self._taken = frozenset(taken)
         for line in (self.name, self.base_url, self.key):
             line.clear()

@@ -51,10 +51,12 @@ class FactsCard(QFrame):
         """Add a row and return the label of its value; a folder gets a line and a button of its own."""
         line = self._grid.rowCount()
         label = text_label(value, selectable=True)
-        self._grid.addWidget(text_label(title, "muted", wrap=folder is not None), line, 0)
+        caption = text_label(title, "muted", wrap=folder is not None)
         if folder is None:
+            self._grid.addWidget(caption, line, 0)
             self._grid.addWidget(label, line, 1)
         else:
+            self._grid.addWidget(caption, line, 0, 1, 2)
             self._grid.addWidget(label, line + 1, 0, 1, 2)
             self._grid.addWidget(self._open_button(title, folder), line, 2, 2, 1)
         return label

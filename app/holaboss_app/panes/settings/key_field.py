@@ -115,8 +115,9 @@ class KeyField(QWidget):
         self._entry = entry
         self._connected = view.connected
         self._key_url = view.key_url or ""
-        if place != self._place and not self.key:
-            self._replacing = False
+        if place != self._place:
+            # A key that is being typed stays in sight, whatever happens to the stored one.
+            self._replacing = bool(self.key)
         self._place = place
         self._optional = not view.key_required
         self._arrange()

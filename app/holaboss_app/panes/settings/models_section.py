@@ -6,6 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from holaboss_app.panes.settings.custom_provider import CustomProviderForm
+from holaboss_app.panes.settings.form import provider_id
 from holaboss_app.panes.settings.key_field import KeyEntry, KeyPlace
 from holaboss_app.panes.settings.local_servers import LocalServersCard
 from holaboss_app.panes.settings.model_choice import BackgroundTasksCard, DefaultModelCard
@@ -92,9 +93,9 @@ class ModelsSection(QWidget):
         self.default_model.show_catalogue(catalogue)
         self.background.show_catalogue(catalogue)
 
-    def reveal(self, provider_id: str) -> ProviderCard | None:
-        """Open one card; the caller scrolls to it."""
-        card = self.cards.get(provider_id)
+    def reveal(self, name: str) -> ProviderCard | None:
+        """Open the card of a provider id; the caller scrolls to it."""
+        card = self.cards.get(name)
         if card is not None:
             card.set_expanded(True)
         return card
@@ -106,7 +107,8 @@ class ModelsSection(QWidget):
 
     def _start_custom(self) -> None:
         self.add.hide()
-        self.custom.start(self.cards.keys())
+        names = {provider_id(card.view.name) for card in self.cards.values()}
+        self.custom.start(self.cards.keys() | names)
 
     def _card(self, view: ProviderView) -> ProviderCard:
         if (card := self.cards.get(view.id)) is None:

@@ -105,6 +105,7 @@ class ProviderCard(QFrame):
         self.chevron.setMinimumSize(28, 28)
         self.chevron.clicked.connect(self.toggle)
         self._head.clicked.connect(self.toggle)
+        self.form.key.input.returnPressed.connect(self._key_entered)
         words = column(words_box := QWidget(), spacing=2)
         for label in (self.name_label, self.description, self.state_label):
             words.addWidget(label)
@@ -123,7 +124,8 @@ class ProviderCard(QFrame):
         self.forget_key.setObjectName("forget-key")
         self.forget_key.setChecked(True)
         notice.add(self.forget_key)
-        yes = notice.add_button(push_button(self.tr("Disconnect"), "confirm-disconnect", kind="danger"))
+        yes = push_button(self.tr("Disconnect"), "confirm-disconnect", kind="danger")
+        self.confirm_disconnect = notice.add_button(yes)
         yes.clicked.connect(self._confirmed)
         self._stay = notice.add_button(push_button(self.tr("Cancel"), "cancel-disconnect", kind="ghost"))
         self._stay.clicked.connect(self._cancelled)
@@ -216,6 +218,10 @@ class ProviderCard(QFrame):
             self.connect_requested.emit(self.form.draft, self.form.key.key)
         else:
             self.set_expanded(True)
+
+    def _key_entered(self) -> None:
+        if not self.view.connected:
+            self._connect_clicked()
 
     def _confirmed(self) -> None:
         self._confirm.hide()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
+
 from holaboss_client import sessions as s
 from holaboss_client.events import OutputEventPage
-
 from holaboss_runtime.api.state import State
 
 router = APIRouter(prefix="/api/v1")

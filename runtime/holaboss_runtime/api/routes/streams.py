@@ -1,7 +1,7 @@
 """Server-sent events: the output of a session, and the change feed of everything a screen shows.
 
-Every frame carries the row id it stands for, so a client that was cut off goes on with `Last-Event-ID`. A stream ends
-with an `event: shutdown` when the server stops.
+Every frame carries the row id it stands for, so a client that was cut off goes on with `Last-Event-ID`.
+A stream ends with an `event: shutdown` when the server stops.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Query
 from fastapi.responses import StreamingResponse
+
 from holaboss_client.base import utc_now
 from holaboss_client.events import Change, ChangeEvent, OutputEvent
-
 from holaboss_runtime.api.state import State
 from holaboss_runtime.errors import DomainError
 from holaboss_runtime.sessions.subscription import OutputQuery, Ping, Shutdown
@@ -89,9 +89,7 @@ async def _change_frames(
                 case Ping():
                     yield b": ping\n\n"
                 case Shutdown(position):
-                    yield _change_frame(
-                        ChangeEvent(id=position, kind=Change.SHUTDOWN, created_at=utc_now())
-                    )
+                    yield _change_frame(ChangeEvent(id=position, kind=Change.SHUTDOWN, created_at=utc_now()))
                 case _:
                     yield b"".join(_change_frame(event) for event in item)
 

@@ -96,7 +96,7 @@ class CommandRunner:
                 process = await asyncio.create_subprocess_exec(
                     *self._containment.wrap(root, arguments, environment),
                     cwd=root,
-                    env={} if self._containment.active else environment,
+                    env={OWNER_VARIABLE: owner} if self._containment.active else environment,
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=sending,
                     stderr=sending,
@@ -125,8 +125,7 @@ class CommandRunner:
         if process.returncode is None:
             await terminate_group(process, GRACE_S)
         kill_group(process.pid)
-        if not self._containment.active:  # a contained command takes its whole process namespace with it
-            await asyncio.to_thread(sweep, owner)
+        await asyncio.to_thread(sweep, owner)
         self._mark(process.pid, alive=False)
 
     def kill_all(self) -> None:

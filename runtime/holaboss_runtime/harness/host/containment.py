@@ -86,7 +86,7 @@ class Containment:
     def wrap(self, root: Path | None, arguments: list[str], environment: dict[str, str]) -> list[str]:
         """The command line that runs `arguments` inside; unchanged where there is no containment.
 
-        bubblewrap itself is to be started with an empty environment: the first process inside can read it.
+        bubblewrap itself is to be started without an environment worth reading: whoever is inside can read it.
         """
         if self._program is None:
             return arguments

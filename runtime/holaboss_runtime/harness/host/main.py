@@ -94,6 +94,7 @@ class Host:
             for task in list(self._runs.values()):
                 task.cancel()
         await self._clients.close()
+        self._writer.close()
 
     def receive(self, frame: ToHostFrame) -> None:
         if self._tasks is None or self.stop.is_set():

@@ -78,5 +78,9 @@ class FrameWriter(asyncio.Protocol):
         if self._transport is not None:
             self._transport.write(line)
 
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
     async def drain(self) -> None:
         await self._room.wait()

@@ -87,7 +87,7 @@ CREATE UNIQUE INDEX inputs_idempotency ON agent_session_inputs (workspace_id, id
 CREATE INDEX inputs_ready ON agent_session_inputs (priority DESC, seq) WHERE status = 'QUEUED';
 CREATE INDEX inputs_by_session ON agent_session_inputs (session_id, status, priority DESC, seq);
 -- An input whose first attempt did not work keeps its place: the rest of its session waits behind it.
-CREATE INDEX inputs_retrying ON agent_session_inputs (session_id) WHERE status = 'QUEUED' AND attempt > 0;
+CREATE INDEX inputs_retrying ON agent_session_inputs (attempt, session_id) WHERE status = 'QUEUED' AND attempt > 0;
 CREATE INDEX inputs_due ON agent_session_inputs (available_at) WHERE status = 'QUEUED';
 
 -- One row per attempt to run; `seq` orders the turns of a transcript. ended_at is null while it runs.

@@ -1,0 +1,280 @@
+"""A runtime in memory: sessions, a queue, turns and a live stream, with the methods the chat uses.
+
+It is an implementation and not a recording: what is queued runs when the test says so, and everything is kept, so that
+a second client finds what the first one left. It can be away, refuse, or answer late.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from holaboss_client import config as c
+from holaboss_client import sessions as s
+from holaboss_client.client import RuntimeClient
+from holaboss_client.events import Change, ChangeEvent, OutputEvent
+from holaboss_client.problems import Problem, ProblemError, RuntimeUnreachableError
+from holaboss_client.workspaces import Workspace
+from tests.support.conversations import Events, turn
+
+NOW = "2026-01-02T10:00:00.000Z"
+
+
+def workspace(name: str = "one", **more: Any) -> Workspace:
+    return Workspace(
+        id=f"w-{name}",
+        name=name,
+        status="active",
+        harness="native",
+        created_at=NOW,
+        updated_at=NOW,
+        workspace_path=f"/{name}",
+        **more,
+    )
+
+
+def catalogue(*, connected: bool = True) -> c.ProviderCatalogue:
+    def provider(provider_id: str, name: str, models: list[str]) -> c.ProviderView:
+        return c.ProviderView(
+            id=provider_id,
+            name=name,
+            kind="openai_compatible",
+            connected=connected,
+            base_url="",
+            effective_url="",
+            models=models,
+        )
+
+    return c.ProviderCatalogue(
+        providers=[
+            provider("openai_direct", "OpenAI", ["gpt-5", "gpt-5-mini"]),
+            provider("demo", "Demo model (offline, scripted)", ["scripted"]),
+        ],
+        default_provider="openai_direct",
+        default_model="openai_direct/gpt-5",
+        background_tasks=c.ModelTarget(),
+    )
+
+
+@dataclass
+class FakeSession:
+    session: s.Session
+    turns: list[s.Turn] = field(default_factory=list)
+    queued: list[s.QueuedInput] = field(default_factory=list)
+    live: Events | None = None
+    log: list[OutputEvent] = field(default_factory=list)
+    listeners: list[asyncio.Queue[OutputEvent | None]] = field(default_factory=list)
+    hold: bool = False
+    last_error: dict[str, Any] | None = None
+
+
+class World:
+    """What is kept while clients come and go."""
+
+    def __init__(self) -> None:
+        self.sessions: dict[str, FakeSession] = {}
+        self.by_key: dict[str, str] = {}
+        self.requests: list[s.QueueRequest] = []
+        self.calls: list[str] = []
+        self.event_id = 0
+        self.away = False
+        self.refusal: str | None = None
+        self.gate: asyncio.Event | None = None
+        """While it is set to an unset event, every answer waits for it."""
+        self.changes = 0
+
+    def session(self, workspace_id: str, session_id: str, title: str | None = None) -> FakeSession:
+        if session_id not in self.sessions:
+            self.sessions[session_id] = FakeSession(
+                s.Session(
+                    workspace_id=workspace_id,
+                    session_id=session_id,
+                    kind="workspace_session",
+                    title=title,
+                    created_by="workspace_user",
+                    created_at=NOW,
+                    updated_at=NOW,
+                )
+            )
+        return self.sessions[session_id]
+
+    def publish(self, session: FakeSession, event: OutputEvent) -> None:
+        self.event_id += 1
+        event = event.model_copy(update={"id": self.event_id, "session_id": session.session.session_id})
+        session.log.append(event)
+        last = session.turns[-1]
+        session.turns[-1] = last.model_copy(update={"events": [*last.events, event]})
+        for listener in session.listeners:
+            listener.put_nowait(event)
+
+    def claim(self, session: FakeSession) -> Events:
+        """Begin the oldest waiting input."""
+        item = session.queued.pop(0)
+        seq = sum(len(each.turns) for each in self.sessions.values()) + 1
+        events = session.live = Events(item.input_id)
+        session.turns.append(
+            turn(seq, item.text, [events.event("nothing")]).model_copy(update={"events": []})
+        )
+        self.publish(session, events.event("run_claimed", instruction_preview=item.text[:40]))
+        self.publish(session, events.event("run_started", provider_id="demo", model_id="scripted"))
+        return events
+
+    def say(self, session: FakeSession, text: str) -> None:
+        assert session.live is not None
+        self.publish(session, session.live.delta(text))
+
+    def finish(self, session: FakeSession, status: str = "success") -> None:
+        assert session.live is not None
+        events, session.live = session.live, None
+        self.publish(session, events.completed(status))
+
+    def fail(self, session: FakeSession, code: str, message: str) -> None:
+        assert session.live is not None
+        events, session.live = session.live, None
+        self.publish(session, events.failed(code, message))
+
+    def state(self, session: FakeSession) -> s.SessionState:
+        word = (
+            "BUSY" if session.live else "PAUSED" if session.hold else "QUEUED" if session.queued else "IDLE"
+        )
+        return s.SessionState(
+            workspace_id=session.session.workspace_id,
+            session_id=session.session.session_id,
+            effective_state=word,
+            runtime_status=word,
+            current_input_id=session.live.input_id if session.live else None,
+            has_queued_inputs=bool(session.queued),
+            last_error=session.last_error,
+        )
+
+    def change(self, kind: Change, session: FakeSession) -> ChangeEvent:
+        self.changes += 1
+        payload = self.state(session).model_dump() if kind == Change.SESSION_STATE else {}
+        return ChangeEvent(
+            id=self.changes,
+            kind=kind,
+            workspace_id=session.session.workspace_id,
+            session_id=session.session.session_id,
+            created_at=NOW,
+            payload=payload,
+        )
+
+
+class FakeRuntime(RuntimeClient):
+    def __init__(self, world: World) -> None:
+        super().__init__("http://127.0.0.1:1", "token")
+        self.world = world
+
+    async def _answer(self, call: str) -> None:
+        self.world.calls.append(call)
+        await asyncio.sleep(0)
+        if self.world.gate is not None:
+            await self.world.gate.wait()
+        if self.world.away:
+            raise RuntimeUnreachableError("The runtime does not answer.")
+        if self.world.refusal is not None:
+            raise ProblemError(
+                Problem(title="Refused", status=409, detail=self.world.refusal, code="refused")
+            )
+
+    async def ensure_main_session(self, workspace_id: str) -> s.Session:
+        await self._answer("ensure")
+        return self.world.session(workspace_id, f"main-{workspace_id}").session
+
+    async def sessions(self, workspace_id: str, *, include_archived: bool = False) -> s.SessionList:
+        await self._answer("sessions")
+        items = [x.session for x in self.world.sessions.values() if x.session.workspace_id == workspace_id]
+        return s.SessionList(items=items, count=len(items))
+
+    async def session_states(self, workspace_id: str) -> s.SessionStateList:
+        await self._answer("states")
+        known = [x for x in self.world.sessions.values() if x.session.workspace_id == workspace_id]
+        return s.SessionStateList(items=[self.world.state(x) for x in known], count=len(known))
+
+    async def create_session(self, body: s.CreateSession) -> s.Session:
+        await self._answer("create")
+        return self.world.session(body.workspace_id, f"s{len(self.world.sessions)}").session
+
+    async def turn_index(self, workspace_id: str, session_id: str) -> s.TurnIndex:
+        await self._answer(f"index {session_id}")
+        session = self.world.session(workspace_id, session_id)
+        rows = [(t.seq, t.input_id, len(t.text), 1, 200, 5, 0) for t in session.turns]
+        return s.TurnIndex(
+            session_id=session_id,
+            rows=rows,
+            live_input_id=session.live.input_id if session.live else None,
+            queued=list(session.queued),
+            last_event_id=self.world.event_id,
+        )
+
+    async def turns(self, workspace_id: str, session_id: str, *, from_seq: int, limit: int) -> s.TurnPage:
+        await self._answer("turns")
+        session = self.world.session(workspace_id, session_id)
+        items = [t for t in session.turns if t.seq >= from_seq][:limit]
+        return s.TurnPage(items=items, last_event_id=self.world.event_id)
+
+    async def queue(self, body: s.QueueRequest) -> s.QueueReply:
+        await self._answer("queue")
+        self.world.requests.append(body)
+        key = body.idempotency_key or ""
+        session = self.world.session(body.workspace_id, body.session_id or "")
+        if key not in self.world.by_key:
+            self.world.by_key[key] = f"input-{len(self.world.by_key) + 1}"
+            waiting = s.QueuedInput(
+                input_id=self.world.by_key[key], text=body.text, status="QUEUED", created_at=NOW
+            )
+            session.queued.append(waiting)
+        return s.QueueReply(
+            input_id=self.world.by_key[key],
+            session_id=session.session.session_id,
+            status="QUEUED",
+            effective_state="QUEUED",
+            runtime_status="QUEUED",
+            current_input_id=None,
+            has_queued_inputs=True,
+        )
+
+    async def edit_input(self, session_id: str, input_id: str, body: s.EditInput) -> s.InputReply:
+        await self._answer("edit")
+        session = self.world.sessions[session_id]
+        session.queued = [
+            item.model_copy(update={"text": body.text}) if item.input_id == input_id else item
+            for item in session.queued
+        ]
+        return s.InputReply(input_id=input_id, session_id=session_id, status="QUEUED")
+
+    async def cancel_input(self, workspace_id: str, session_id: str, input_id: str) -> s.InputReply:
+        await self._answer("cancel")
+        session = self.world.sessions[session_id]
+        session.queued = [item for item in session.queued if item.input_id != input_id]
+        return s.InputReply(input_id=input_id, session_id=session_id, status="DONE")
+
+    async def pause(self, workspace_id: str, session_id: str) -> s.InputReply:
+        await self._answer("pause")
+        session = self.world.sessions[session_id]
+        session.hold = True
+        input_id = session.live.input_id if session.live else ""
+        return s.InputReply(input_id=input_id, session_id=session_id, status="PAUSING")
+
+    async def resume(self, workspace_id: str, session_id: str) -> s.SessionState:
+        await self._answer("resume")
+        session = self.world.sessions[session_id]
+        session.hold = False
+        return self.world.state(session)
+
+    async def output_stream(
+        self, workspace_id: str, session_id: str, *, after_event_id: int | None = None, **_: Any
+    ) -> AsyncIterator[OutputEvent | None]:
+        session = self.world.session(workspace_id, session_id)
+        feed: asyncio.Queue[OutputEvent | None] = asyncio.Queue()
+        session.listeners.append(feed)
+        try:
+            yield None
+            for event in [event for event in session.log if event.id > (after_event_id or 0)]:
+                yield event
+            while True:
+                yield await feed.get()
+        finally:
+            session.listeners.remove(feed)

@@ -1,0 +1,147 @@
+"""The composer: keys, growth, reasons in words, send and stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QInputMethodEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QPushButton
+
+from holaboss_app.panes.chat.composer import TALLEST, Composer
+from holaboss_app.panes.chat.elided import ElidedLabel
+
+Show = Callable[..., None]
+
+
+@pytest.fixture
+def composer(show: Show) -> Composer:
+    composer = Composer()
+    show(composer, 700, 120)
+    return composer
+
+
+def sent(composer: Composer) -> list[str]:
+    texts: list[str] = []
+    composer.send_requested.connect(texts.append)
+    return texts
+
+
+def button(composer: Composer, name: str) -> QPushButton:
+    return composer.findChild(QPushButton, name)
+
+
+def hints(composer: Composer) -> str:
+    return " ".join(label.full_text for label in composer.findChildren(ElidedLabel))
+
+
+def test_enter_sends_and_shift_enter_breaks_the_line(composer: Composer) -> None:
+    texts = sent(composer)
+    QTest.keyClicks(composer.field, "one")
+    QTest.keyClick(composer.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClicks(composer.field, "two")
+    assert texts == []
+    QTest.keyClick(composer.field, Qt.Key.Key_Return)
+    assert texts == ["one\ntwo"]
+    QTest.keyClick(composer.field, Qt.Key.Key_Enter, Qt.KeyboardModifier.KeypadModifier)
+    assert len(texts) == 2
+
+
+def test_enter_while_an_input_method_composes_sends_nothing(composer: Composer) -> None:
+    texts = sent(composer)
+    QTest.keyClicks(composer.field, "ni")
+    QApplication.sendEvent(composer.field, QInputMethodEvent("你", []))
+    QTest.keyClick(composer.field, Qt.Key.Key_Return)
+    assert texts == []
+    done = QInputMethodEvent("", [])
+    done.setCommitString("你")
+    QApplication.sendEvent(composer.field, done)
+    QTest.keyClick(composer.field, Qt.Key.Key_Return)
+    assert texts == ["ni你"]
+
+
+def test_nothing_but_space_is_not_sent(composer: Composer) -> None:
+    texts = sent(composer)
+    composer.text = "  \n "
+    QTest.keyClick(composer.field, Qt.Key.Key_Return)
+    assert texts == []
+    assert not button(composer, "send").isEnabled()
+
+
+def test_it_grows_with_its_text_up_to_a_limit(composer: Composer) -> None:
+    low = composer.field.height()
+    composer.text = "a\nb\nc\nd"
+    middle = composer.field.height()
+    composer.text = "line\n" * 80
+    assert low < middle < composer.field.height() <= TALLEST + 4
+    composer.text = ""
+    assert composer.field.height() == low
+
+
+def test_a_reason_is_said_and_enter_waits_for_it(composer: Composer) -> None:
+    texts = sent(composer)
+    composer.text = "hello"
+    composer.set_blocked("The folder of this workspace is missing.")
+    assert "folder of this workspace is missing" in hints(composer)
+    assert not button(composer, "send").isEnabled()
+    QTest.keyClick(composer.field, Qt.Key.Key_Return)
+    assert texts == []
+    assert composer.field.isEnabled(), "writing goes on"
+    composer.set_blocked("")
+    QTest.keyClick(composer.field, Qt.Key.Key_Return)
+    assert texts == ["hello"]
+
+
+def test_without_a_model_there_is_a_way_to_connect_one(composer: Composer) -> None:
+    asked: list[bool] = []
+    composer.connect_requested.connect(lambda: asked.append(True))
+    assert not button(composer, "connect-model").isVisible()
+    composer.set_blocked("No model is connected yet.", connectable=True)
+    assert not composer.picker.isVisible()
+    button(composer, "connect-model").click()
+    assert asked == [True]
+
+
+def test_while_busy_stop_takes_the_place_of_send(composer: Composer) -> None:
+    stopped: list[bool] = []
+    composer.stop_requested.connect(lambda: stopped.append(True))
+    composer.set_busy(True)
+    assert button(composer, "stop").isVisible()
+    assert not button(composer, "send").isVisible()
+    composer.text = "and then"
+    assert button(composer, "send").isVisible(), "a message may wait"
+    assert "after the answer" in hints(composer)
+    button(composer, "stop").click()
+    assert stopped == [True]
+    composer.set_busy(True, stopping=True)
+    assert not button(composer, "stop").isEnabled()
+    assert "Stopping" in hints(composer)
+    composer.set_busy(False)
+    assert not button(composer, "stop").isVisible()
+
+
+def test_escape_twice_stops(composer: Composer) -> None:
+    stopped: list[bool] = []
+    composer.stop_requested.connect(lambda: stopped.append(True))
+    composer.set_busy(True)
+    QTest.keyClick(composer.field, Qt.Key.Key_Escape)
+    assert stopped == []
+    assert "Esc again" in hints(composer)
+    QTest.keyClick(composer.field, Qt.Key.Key_Escape)
+    assert stopped == [True]
+    composer.set_busy(False)
+    QTest.keyClick(composer.field, Qt.Key.Key_Escape)
+    QTest.keyClick(composer.field, Qt.Key.Key_Escape)
+    assert stopped == [True]
+
+
+def test_up_in_an_empty_composer_asks_for_the_last_message(composer: Composer) -> None:
+    asked: list[bool] = []
+    composer.recall_requested.connect(lambda: asked.append(True))
+    QTest.keyClick(composer.field, Qt.Key.Key_Up)
+    assert asked == [True]
+    composer.text = "something"
+    QTest.keyClick(composer.field, Qt.Key.Key_Up)
+    assert asked == [True]

@@ -1,0 +1,60 @@
+"""The gate around an application that fails, which no route of ours does on purpose."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from starlette.types import Receive, Scope, Send
+
+from holaboss_runtime.api.middleware import Access, Gate, allowed_hosts
+
+pytestmark = pytest.mark.anyio
+
+ACCESS = Access("token", "poke", frozenset({"127.0.0.1:1"}))
+HEADERS = {"authorization": "Bearer token"}
+
+
+async def fails(scope: Scope, receive: Receive, send: Send) -> None:
+    raise RuntimeError("a secret detail")
+
+
+async def fails_half_way(scope: Scope, receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    raise RuntimeError("a secret detail")
+
+
+def client(app: Gate) -> httpx.AsyncClient:
+    return httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:1", headers=HEADERS
+    )
+
+
+@pytest.mark.allow_log("holaboss_runtime.api.middleware", "GET /x failed")
+async def test_an_unexpected_error_is_a_problem_that_hides_its_message() -> None:
+    async with client(Gate(fails, ACCESS)) as http:
+        reply = await http.get("/x")
+    assert (reply.status_code, reply.json()["code"]) == (500, "internal")
+    assert "secret" not in reply.text
+
+
+@pytest.mark.allow_log("holaboss_runtime.api.middleware", "GET /x failed")
+async def test_half_an_answer_is_cut_off() -> None:
+    async with client(Gate(fails_half_way, ACCESS)) as http:
+        with pytest.raises(RuntimeError):
+            await http.get("/x")
+
+
+async def test_other_protocols_are_not_answered() -> None:
+    async def nothing(*_: object) -> None:
+        raise AssertionError("nobody may get here")
+
+    await Gate(nothing, ACCESS)({"type": "websocket"}, nothing, nothing)  # type: ignore[arg-type]
+
+
+def test_which_hosts_are_answered() -> None:
+    assert allowed_hosts("127.0.0.1", 8080, []) == {"127.0.0.1:8080"}
+    assert allowed_hosts("0.0.0.0", 80, ["a.example", " B.example:1 ", ""]) == {
+        "127.0.0.1:80", "a.example", "a.example:80", "b.example:1",
+    }  # fmt: skip
+    assert allowed_hosts("::1", 9, ["[::2]"]) == {"127.0.0.1:9", "[::1]:9", "[::2]", "[::2]:9"}
+    assert allowed_hosts("::", 9, []) == {"127.0.0.1:9"}

@@ -1,0 +1,191 @@
+"""A server on its own: the environment contract of a deployment."""
+
+# ruff: noqa: ASYNC240 — a test may block its own loop
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holaboss_client import PRODUCT_VERSION
+from holaboss_client.client import RuntimeClient
+from holaboss_client.sessions import QueueRequest
+from holaboss_client.workspaces import CreateWorkspace
+from holaboss_runtime.__main__ import main
+from tests.runtime.server.conftest import LAUNCHER, Standalones
+from tests.support.processes import descendants, is_running
+from tests.support.scripted_provider import ScriptedProvider, say
+
+TOKEN = "token-of-this-deployment"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.mark.anyio
+async def test_the_launch_command_of_the_deployment_guide(standalones: Standalones, tmp_path: Path) -> None:
+    """Through a link of another name, with its environment verbatim, and its sample of a provider."""
+    command = tmp_path / "bin" / "holaboss-runtime"
+    command.parent.mkdir()
+    command.symlink_to(LAUNCHER)
+    port, database = str(free_port()), standalones.root / "state" / "elsewhere" / "runtime.db"
+    (standalones.root / "state").mkdir(parents=True)
+    with ScriptedProvider(key="sk-literal-key-0123") as provider:
+        provider.enqueue(say("hello from the model"))
+        document = {
+            "runtime": {"mode": "oss", "default_provider": "fake", "default_model": "fake/m-1"},
+            "providers": {
+                "fake": {
+                    "kind": "openai_compatible",
+                    "base_url": f"{provider.url}/v1",
+                    "api_key": "sk-literal-key-0123",
+                }
+            },
+            "models": {"fake/m-1": {"provider_id": "fake", "model_id": "m-1"}},
+        }
+        (standalones.root / "state" / "runtime-config.json").write_text(json.dumps(document))
+        server = standalones.start(
+            [str(command)],
+            SANDBOX_AGENT_BIND_HOST="127.0.0.1",
+            SANDBOX_AGENT_BIND_PORT=port,
+            SANDBOX_AGENT_HARNESS="pi",
+            HOLABOSS_RUNTIME_DB_PATH=str(database),
+            PROACTIVE_ENABLE_REMOTE_BRIDGE="1",
+            PROACTIVE_BRIDGE_BASE_URL="https://bridge.invalid",
+            HOLABOSS_RUNTIME_TOKEN=TOKEN,
+        )
+        assert server.ready.url == f"http://127.0.0.1:{port}"
+        assert server.ask("GET", "/healthz") == (200, {"ok": True})
+        async with RuntimeClient(server.ready.url, TOKEN) as client:
+            workspace = await client.create_workspace(CreateWorkspace(name="bench", harness="pi"))
+            queued = await client.queue(QueueRequest(workspace_id=workspace.id, text="hi"))
+            stream = client.output_stream(
+                workspace.id,
+                queued.session_id,
+                input_id=queued.input_id,
+                after_event_id=0,
+                stop_on_terminal=True,
+            )
+            events = [event async for event in stream if event is not None]
+            history = await client.history(workspace.id, queued.session_id)
+    assert events[-1].event_type == "run_completed"
+    assert [message.text for message in history.messages] == ["hi", "hello from the model"]
+    assert database.is_file()
+    assert "bridge is not part of this version" in server.log
+    for child in descendants(server.process.pid):
+        assert TOKEN.encode() not in Path(f"/proc/{child.pid}/environ").read_bytes()
+    assert server.stop() == 0
+    assert "sk-literal-key-0123" not in server.log
+
+
+def test_its_token_is_made_once_and_kept_private(standalones: Standalones) -> None:
+    first = standalones.start()
+    path = standalones.root / "state" / "runtime-token"
+    token = path.read_text().strip()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert len(token) >= 43
+    assert first.ask("GET", "/api/v1/version")[0] == 401
+    assert first.ask("GET", "/api/v1/version", {"authorization": f"Bearer {token}"})[0] == 200
+    assert str(path) in first.log
+    assert token not in first.log
+    assert first.stop() == 0
+    second = standalones.start()
+    assert path.read_text().strip() == token
+    assert second.ask("GET", "/api/v1/version", {"authorization": f"Bearer {token}"})[0] == 200
+
+
+def test_it_ignores_its_stdin_and_stops_on_a_signal(standalones: Standalones) -> None:
+    server = standalones.start()
+    assert server.ask("GET", "/healthz")[0] == 200  # its stdin has been at its end since the start
+    assert is_running(server.process.pid)
+    assert server.stop(signal.SIGINT) == 0
+
+
+def test_a_second_server_refuses(standalones: Standalones) -> None:
+    first = standalones.start()
+    failure = standalones.start().failure
+    assert failure.code == "root_locked"
+    assert f"process {first.process.pid}, {first.ready.url}" in failure.message
+    assert first.ask("GET", "/healthz")[0] == 200
+
+
+def test_a_bind_to_every_address_answers_only_the_names_that_are_listed(standalones: Standalones) -> None:
+    server = standalones.start(
+        SANDBOX_AGENT_BIND_HOST="0.0.0.0", HOLABOSS_ALLOWED_HOSTS="runtime.example, Other.example:8443"
+    )
+    port = server.ready.url.rpartition(":")[2]
+    answers = {
+        host: server.ask("GET", "/healthz", {"Host": host})[0]
+        for host in ("runtime.example", f"runtime.example:{port}", "other.example:8443", f"127.0.0.1:{port}",
+                     "other.example", f"0.0.0.0:{port}", "evil.example")
+    }  # fmt: skip
+    assert list(answers.values()) == [200, 200, 200, 200, 421, 421, 421]
+
+
+@pytest.mark.parametrize(
+    ("environment", "code", "words"),
+    [
+        ({"SANDBOX_AGENT_HARNESS": "other"}, "settings_invalid", "SANDBOX_AGENT_HARNESS"),
+        ({"SANDBOX_AGENT_BIND_PORT": "eighty"}, "settings_invalid", "SANDBOX_AGENT_BIND_PORT"),
+        ({"SANDBOX_AGENT_BIND_PORT": "65536"}, "settings_invalid", "65535"),
+        ({"SANDBOX_AGENT_BIND_HOST": "not an address"}, "settings_invalid", "not an address"),
+        ({"SANDBOX_AGENT_BIND_HOST": "192.0.2.1"}, "settings_invalid", "192.0.2.1"),
+        ({"HOLABOSS_RUNTIME_TOKEN": "two words"}, "settings_invalid", "HOLABOSS_RUNTIME_TOKEN"),
+        ({"HB_SANDBOX_ROOT": "/dev/null/holaboss"}, "root_not_writable", "HB_SANDBOX_ROOT"),
+        ({"HOLABOSS_RUNTIME_DB_PATH": "/dev/null/runtime.db"}, "root_not_writable", "HB_SANDBOX_ROOT"),
+    ],
+)
+def test_what_it_cannot_start_with_is_said_plainly(
+    standalones: Standalones, environment: dict[str, str], code: str, words: str
+) -> None:
+    server = standalones.start(**environment)
+    assert server.failure.code == code
+    assert words in server.failure.message
+    assert words in server.log
+
+
+def test_a_port_that_is_taken(standalones: Standalones) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        failure = standalones.start(SANDBOX_AGENT_BIND_PORT=port).failure
+    assert failure.code == "port_in_use"
+    assert port in failure.message
+
+
+def test_a_token_file_that_holds_none_is_not_replaced(standalones: Standalones) -> None:
+    path = standalones.root / "state" / "runtime-token"
+    path.parent.mkdir(parents=True)
+    path.write_text("")
+    assert standalones.start().failure.code == "settings_invalid"
+    assert path.read_text() == ""
+
+
+def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"holaboss-runtime {PRODUCT_VERSION}\n"
+    assert main(["--help"]) == 0
+    assert "serve" in capsys.readouterr().out
+    assert main(["nonsense"]) == main(["serve", "extra"]) == 2
+    assert "usage" in capsys.readouterr().err
+
+
+def test_a_launcher_that_finds_no_program_says_so(tmp_path: Path) -> None:
+    lonely = tmp_path / "bin" / "sandbox-runtime"
+    lonely.parent.mkdir()
+    lonely.write_bytes(LAUNCHER.read_bytes())
+    ended = subprocess.run(["sh", lonely], capture_output=True, text=True, timeout=10)
+    assert ended.returncode == 1
+    assert "no .venv" in ended.stderr
+    environment = {"HOLABOSS_PYTHON": sys.executable, "SANDBOX_AGENT_HARNESS": "x", "PATH": "/usr/bin:/bin"}
+    ended = subprocess.run(["sh", LAUNCHER], capture_output=True, text=True, timeout=30, env=environment)
+    assert json.loads(ended.stdout)["code"] == "settings_invalid"
