@@ -37,15 +37,18 @@ class PlainModel:
 
 
 class PlainModels:
-    """`missing_keys` are providers without a key; `requested` records what was asked for."""
+    """`missing_keys` are providers without a key; `requested` records what was asked for, `gate` delays it."""
 
     def __init__(self) -> None:
         self.missing_keys: set[str] = set()
         self.configured = True
         self.requested: list[str | None] = []
+        self.gate: asyncio.Event | None = None
 
     async def resolve_model(self, requested: str | None, *, headers: dict[str, str]) -> PlainModel:
         self.requested.append(requested)
+        if self.gate is not None:
+            await self.gate.wait()
         provider, _, model = (requested or "openai/m-default").partition("/")
         if not self.configured:
             raise DomainError("unavailable", "model_not_configured", "Connect a model first.")

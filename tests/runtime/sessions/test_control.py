@@ -95,6 +95,19 @@ async def test_pausing_a_queued_input_turns_it_into_a_stopped_turn(core: Core) -
     assert core.harness.packages == []
 
 
+async def test_pausing_while_the_model_is_still_being_resolved(core: Core) -> None:
+    core.models.gate = asyncio.Event()
+    queued = core.send("not yet")
+    while not core.models.requested:  # noqa: ASYNC110 - nothing is written yet that could be followed
+        await asyncio.sleep(0)
+    assert core.sessions.control.pause(WORKSPACE, "s1").status == "PAUSED"
+    core.models.gate.set()
+    core.models.gate = None
+    await core.ask("next")
+    assert [package.instruction for package in core.harness.packages] == ["next"]
+    assert core.types(queued.input_id) == ["run_claimed", "run_completed"]
+
+
 async def test_pausing_an_idle_session_is_refused(core: Core) -> None:
     await core.ask("one")
     with pytest.raises(DomainError) as refused:

@@ -146,5 +146,5 @@ class QueueMachine(RuleBasedStateMachine):
             assert not {row[1] for row in index.rows} & {waiting.input_id for waiting in index.queued}
 
 
-QueueMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+QueueMachine.TestCase.settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
 TestQueueMachine = QueueMachine.TestCase

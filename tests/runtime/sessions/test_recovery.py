@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ import pytest
 from holaboss_client.events import RunEvent
 from holaboss_runtime.harness.contract import RunnerEvent
 from holaboss_runtime.runs.turn_fold import TurnFold
+from holaboss_runtime.sessions import orchestrator
+from holaboss_runtime.sessions.cancellation import RunCancellation
 from holaboss_runtime.sessions.settle import Claim, Settler
 from holaboss_runtime.store.clock import from_now
 from tests.runtime.sessions.core import WORKSPACE, Core, running_core
@@ -115,6 +118,30 @@ async def test_closing_ends_runs_and_keeps_what_they_said(tmp_path: Path) -> Non
         # The executor could end its conversation cleanly, so the next turn has it.
         await core.ask("continue")
         assert core.harness.packages[-1].history[0].payload == ["hello", "so far"]
+
+
+async def test_a_run_that_will_not_stop_is_left_and_recovered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, allow_log: Callable[..., None]
+) -> None:
+    class Deaf(RunCancellation):
+        async def wait(self) -> None:
+            await asyncio.Event().wait()
+
+    allow_log("holaboss_runtime.sessions.orchestrator", "did not stop")
+    monkeypatch.setattr(orchestrator, "CLOSE_DEADLINE_S", 0.05)
+    monkeypatch.setattr(orchestrator, "RunCancellation", Deaf)
+
+    async def script(stage: Stage) -> None:
+        stage.say("so far")
+        await asyncio.Event().wait()
+
+    async with running_core(tmp_path) as core:
+        core.harness.script = script
+        reply = core.send("hello")
+        await core.until_event("output_delta")
+    async with running_core(tmp_path) as core:
+        assert core.types(reply.input_id)[-2:] == ["output_delta", "run_failed"]
+        assert core.state().effective_state == "ERROR"
 
 
 async def test_a_run_that_lost_its_lease_changes_nothing(tmp_path: Path) -> None:
