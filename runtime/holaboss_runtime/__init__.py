@@ -1,1 +1,4 @@
-"""The Holaboss runtime: does the work of every workspace, behind a local HTTP API. See ARCHITECTURE.md for its rooms."""
+"""The Holaboss runtime: does the work of every workspace, behind a local HTTP API.
+
+ARCHITECTURE.md describes its rooms.
+"""

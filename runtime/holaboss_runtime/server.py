@@ -15,11 +15,11 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holaboss_client import PRODUCT_VERSION, PROTOCOL_VERSION
 from holaboss_client.base import new_id
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-STOP_S = 2.0
+STOP_S = 2.0  # for each of the two steps of coming down, which normally take a few hundredths
 BACKSTOP_S = 5.0
 KEEP_ALIVE_S = (
     60  # longer than a client keeps an idle connection, so that it is never the one to be surprised
@@ -65,7 +65,7 @@ def serve() -> int:
         return asyncio.run(_run(launch, prepared, formatter))
     except StartError as error:
         return _fail(error)
-    except Exception:
+    except Exception:  # the boundary of the process: a parent must hear why, in one line
         log.exception("the server failed")
         return _fail(StartError("internal", "The runtime met an unexpected error. Its log says more."))
     finally:
@@ -242,12 +242,11 @@ class _Server:
     async def run(self) -> int:
         self._watch_for_orders()
         await self._state.sessions.start()
-        # Only the two halves of the HTTP server are used: its own loop would wake ten times a second for
-        # nothing.
+        # Only the two halves of the HTTP server are used: its own loop would wake ten times a second for nothing.
         await self._http.startup(sockets=[self._prepared.listener])
-        self._announce()
-        await self._state.harness.start()
         try:
+            self._announce()
+            await self._state.harness.start()
             await self._stopping.wait()
         finally:
             await self._come_down()
@@ -280,15 +279,10 @@ class _Server:
             backstop.start()
 
     async def _come_down(self) -> None:
+        """Streams, requests and runs first; then the children they may still need; the database last."""
         self._state.lifetime.set()
-        try:
-            async with asyncio.timeout(STOP_S):
-                await asyncio.gather(
-                    self._http.shutdown(sockets=[self._prepared.listener]), self._state.sessions.close()
-                )
-                await asyncio.gather(self._state.harness.close(), self._state.config.close())
-        except TimeoutError:
-            log.warning("not everything stopped within %.0f s", STOP_S)
+        await _end(self._http.shutdown(sockets=[self._prepared.listener]), self._state.sessions.close())
+        await _end(self._state.harness.close(), self._state.config.close())
         self._state.database.close()
         self._prepared.lock.release()
 
@@ -307,6 +301,19 @@ class _Server:
             # A thread and a plain read: the one way that works for pipes on every platform.
             watcher = threading.Thread(target=_wait_for_end_of_input, args=(loop, self._stop), daemon=True)
             watcher.start()
+
+
+async def _end(*steps: Coroutine[Any, Any, None]) -> None:
+    """Run the steps of coming down together; neither an error nor a delay of one may keep the next from its turn."""
+    try:
+        async with asyncio.timeout(STOP_S):
+            results = await asyncio.gather(*steps, return_exceptions=True)
+    except TimeoutError:
+        log.warning("not everything stopped within %.0f s", STOP_S)
+        return
+    for result in results:
+        if isinstance(result, Exception):
+            log.error("something did not stop in order", exc_info=result)
 
 
 def _wait_for_end_of_input(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> None:

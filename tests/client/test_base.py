@@ -7,11 +7,12 @@ import uuid
 from datetime import UTC, datetime
 
 import pytest
+from pydantic import SecretStr, ValidationError
+
 from holaboss_client.base import new_id, utc_now
 from holaboss_client.config import HandedOverSecret, PatchRuntimeConfig, PutSecret
 from holaboss_client.problems import Problem, ProblemError
 from holaboss_client.sessions import QueueRequest, Session
-from pydantic import SecretStr, ValidationError
 
 
 def test_ids_are_version_7_and_sort_by_the_time_of_their_making(monkeypatch: pytest.MonkeyPatch) -> None:

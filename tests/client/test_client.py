@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
+
 from holaboss_client.base import utc_now
 from holaboss_client.client import RuntimeClient
 from holaboss_client.config import PatchRuntimeConfig, PutProvider
 from holaboss_client.events import Change
 from holaboss_client.problems import ProblemError, RuntimeUnreachableError
 from holaboss_client.sessions import QueueRequest
-from pydantic import SecretStr
-
 from tests.support.http_server import HttpServer, Request, Wire
 
 pytestmark = pytest.mark.anyio
@@ -183,6 +183,7 @@ async def test_the_output_stream_of_one_run_ends_with_its_terminal_event() -> No
         wire.begin(200, "text/event-stream")
         wire.chunk(b": connected\n\n" + event(5, "run_claimed"))
         wire.chunk(b"event: unknown_to_us\ndata: {}\n\n" + event(6, "run_completed"))
+        wire.end()
 
     with HttpServer(handle) as server:
         async with RuntimeClient(server.url, "t") as client:
@@ -199,6 +200,7 @@ async def test_the_change_feed_ends_with_the_server() -> None:
         for number, kind in ((8, Change.FILES), (9, Change.SHUTDOWN)):
             data = json.dumps({"id": number, "kind": kind, "created_at": utc_now(), "payload": {"paths": []}})
             wire.chunk(f"event: {kind}\nid: {number}\ndata: {data}\n\n".encode())
+        wire.end()
 
     with HttpServer(handle) as server:
         async with RuntimeClient(server.url, "t") as client:

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
-from holaboss_client import streams
-from holaboss_client.problems import ProblemError
-from holaboss_client.streams import Frame, FrameDecoder, ResumingStream
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holaboss_client import streams
+from holaboss_client.problems import ProblemError
+from holaboss_client.streams import Frame, FrameDecoder, ResumingStream
 from tests.support.http_server import HttpServer, Request, Wire
 
 FRAMES = st.lists(

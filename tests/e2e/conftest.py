@@ -23,7 +23,7 @@ def _tool(name: str) -> str:
     return path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def display() -> Iterator[str]:
     reader, writer = os.pipe()
     server = subprocess.Popen(

@@ -124,7 +124,9 @@ class Receiver(QObject):
     def do_screen_text(self, _: dict[str, Any]) -> str:
         """The text of every visible widget and its accessible name: what a person can read or hear right now."""
         shown = [w for w in QApplication.allWidgets() if _on_screen(w) and not w.visibleRegion().isEmpty()]
-        return "\n".join(line for w in shown for line in dict.fromkeys((_text_of(w), w.accessibleName())) if line)
+        return "\n".join(
+            line for w in shown for line in dict.fromkeys((_text_of(w), w.accessibleName())) if line
+        )
 
     def do_names(self, _: dict[str, Any]) -> list[str]:
         shown = [w for w in QApplication.allWidgets() if _on_screen(w)]

@@ -85,7 +85,9 @@ def test_a_conversation_survives_a_crash_and_a_restart(
     _connect(desktop, dialect, provider.url)
     _create_workspace(desktop, "Ledger")
 
-    provider.enqueue(call("bash", command="echo from-the-shell"), say("The shell said **from-the-shell**, as asked."))
+    provider.enqueue(
+        call("bash", command="echo from-the-shell"), say("The shell said **from-the-shell**, as asked.")
+    )
     _say(desktop, "Run a command, please")
     desktop.sees("Run a command, please", "Ran a command", "The shell said from-the-shell, as asked.")
     assert "from-the-shell" in str(provider.requests[-1].body), "the tool's result went back to the model"
@@ -99,7 +101,9 @@ def test_a_conversation_survives_a_crash_and_a_restart(
     first_runtime = desktop.runtime()
     family = desktop.children()
     os.kill(first_runtime.pid, signal.SIGKILL)
-    eventually(lambda: not any(p.alive for p in family), within=5, what="the killed runtime's family has ended")
+    eventually(
+        lambda: not any(p.alive for p in family), within=5, what="the killed runtime's family has ended"
+    )
     desktop.sees("cut off", "These words were")
     cut.gate.release()
 
@@ -154,5 +158,3 @@ def test_the_ollama_check(launch: Launch, home: Path) -> None:
         assert ollama.requests[-1].body["model"] == "qwen2.5:0.5b"
         assert ollama.requests[-1].headers["authorization"] == "Bearer ollama"
         desktop.quit()
-
-

@@ -133,10 +133,25 @@ def test_with_a_display_the_app_opens(checkout: Path) -> None:
     assert (checkout / "calls").read_text(encoding="utf-8") == "-m holaboss_app --demo --profile-dir a b\n"
 
 
-def test_a_part_of_the_tests_is_chosen(checkout: Path) -> None:
+@pytest.mark.parametrize(
+    ("asked", "called"),
+    [
+        (("runtime", "-k", "one"), "tests/client tests/runtime -k one"),
+        (("tests/app/core", "-x"), "tests/app/core -x"),
+        (("app",), "tests/app tests/project"),
+    ],
+)
+def test_a_part_of_the_tests_is_chosen(checkout: Path, asked: tuple[str, ...], called: str) -> None:
     stamp(checkout, "dev")
-    run(checkout / "scripts" / "test", "runtime", "-k", "one")
-    assert (checkout / "calls").read_text(encoding="utf-8") == "-m pytest tests/runtime tests/client -k one\n"
+    run(checkout / "scripts" / "test", *asked)
+    assert (checkout / "calls").read_text(encoding="utf-8").splitlines()[-1] == f"-m pytest {called}"
+
+
+def test_every_folder_of_tests_is_run() -> None:
+    text = (ROOT / "scripts" / "test").read_text(encoding="utf-8")
+    everything = text.split("all) folders=")[1].splitlines()[0]
+    for folder in {path.relative_to(ROOT).parts[1] for path in (ROOT / "tests").rglob("test_*.py")}:
+        assert f"tests/{folder}" in everything, folder
 
 
 class TestSystemPackages:

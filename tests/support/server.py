@@ -18,7 +18,6 @@ from typing import IO, Self
 
 from holaboss_client.client import RuntimeClient
 from holaboss_client.handshake import Hello, Ready, StartFailure
-
 from tests.support.processes import Process, descendants, wait_until_gone
 
 COMMAND = (sys.executable, "-m", "holaboss_runtime", "serve")

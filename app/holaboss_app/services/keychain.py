@@ -214,10 +214,14 @@ def _platform_backend() -> PasswordStore:
 
 def _secret_service_locked() -> bool:
     import secretstorage
+    from secretstorage.exceptions import ItemNotFoundException
 
     connection = secretstorage.dbus_init()
     try:
-        return bool(secretstorage.get_default_collection(connection).is_locked())
+        # Not `get_default_collection`: that one asks the person to create what is not there yet.
+        return bool(secretstorage.Collection(connection).is_locked())
+    except ItemNotFoundException:
+        return False
     finally:
         connection.close()
 

@@ -18,8 +18,9 @@ from PySide6.QtWidgets import (
 )
 
 from holaboss_app.theme.icons import icon
-from holaboss_app.theme.style import scaled
+from holaboss_app.theme.style import scaled, theme_notifier
 
+ICON_SIZE = 18
 Box = TypeVar("Box", bound=QBoxLayout)
 
 
@@ -49,17 +50,24 @@ def button(
     return made
 
 
-def icon_button(name: str, icon_name: str, text: str, on_click: Callable[[], object]) -> QToolButton:
-    """A quiet button that is only an icon; `text` is its tool tip and its accessible name."""
-    made = QToolButton()
-    made.setObjectName(name)
-    made.setIcon(icon(icon_name, "text_muted"))
-    made.setIconSize(QSize(scaled(18), scaled(18)))
-    made.setToolTip(text)
-    made.setAccessibleName(text)
-    made.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-    made.clicked.connect(lambda: on_click())
-    return made
+class IconButton(QToolButton):
+    """A quiet button that is only an icon, which grows with the text. `text` is its tool tip and accessible
+    name."""
+
+    def __init__(self, name: str, icon_name: str, text: str, on_click: Callable[[], object]) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setIcon(icon(icon_name, "text_muted"))
+        self.setToolTip(text)
+        self.setAccessibleName(text)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.clicked.connect(lambda: on_click())
+        theme_notifier().theme_changed.connect(self.fit)
+        self.fit()
+
+    def fit(self) -> None:
+        """Take the size of the text scale of now."""
+        self.setIconSize(QSize(scaled(ICON_SIZE), scaled(ICON_SIZE)))
 
 
 def frame(surface: str) -> QFrame:

@@ -14,7 +14,7 @@ from holaboss_app.shell.banner import RuntimeBanner
 from holaboss_app.shell.boot import BootPage
 from holaboss_app.shell.commands import Do, entries
 from holaboss_app.shell.first_run import FirstRunPage
-from holaboss_app.shell.look import column, frame, icon_button, row
+from holaboss_app.shell.look import IconButton, column, frame, row
 from holaboss_app.shell.rail import Rail
 from holaboss_app.shell.switcher import WorkspaceSwitcher
 from holaboss_app.shell.toasts import Toasts
@@ -161,11 +161,11 @@ class MainWindow(QMainWindow):
         layout.setContentsMargins(4, 6, 10, 6)
         layout.addWidget(self.switcher)
         layout.addStretch(1)
-        self._files_button = icon_button(
+        self._files_button = IconButton(
             "toggle-files", "layout", self.tr("Show or hide the files"), self._toggle_files
         )
         self._files_button.setCheckable(True)
-        palette = icon_button(
+        palette = IconButton(
             "open-palette", "search", self.tr("Command palette"), lambda: self.commanded.emit("palette")
         )
         layout.addWidget(palette)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Signal, SignalInstance
 from PySide6.QtWidgets import QFrame, QToolButton, QWidget
 
-from holaboss_app.shell.look import column, icon_button
+from holaboss_app.shell.look import IconButton, column
 from holaboss_app.shell.runtime_status import RuntimeDot
 from holaboss_app.theme.icons import icon
 from holaboss_app.theme.style import scaled, theme_notifier
@@ -45,7 +45,7 @@ class Rail(QFrame):
             button.setIcon(icon(icon_name, "accent" if name == place else "text_muted"))
 
     def _place(self, name: str, icon_name: str, text: str, signal: SignalInstance) -> QToolButton:
-        made = icon_button(name, icon_name, text, signal.emit)
+        made = IconButton(name, icon_name, text, signal.emit)
         made.setProperty("kind", "rail")
         made.setCheckable(True)
         return made

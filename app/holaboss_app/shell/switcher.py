@@ -11,10 +11,10 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QMenu, QPushButton, QWidget
 
 from holaboss_app.core.shortcuts import Action, keys
-from holaboss_app.shell.look import button, icon_button, label, row
+from holaboss_app.shell.look import IconButton, button, label, row
 from holaboss_app.shell.popover import Popover
 from holaboss_app.theme.icons import icon, icon_pixmap
-from holaboss_app.theme.style import scaled
+from holaboss_app.theme.style import scaled, theme_notifier
 
 if TYPE_CHECKING:
     from holaboss_client.workspaces import Workspace
@@ -36,12 +36,13 @@ class WorkspaceSwitcher(QPushButton):
         self.setObjectName("workspace-switcher")
         self.setProperty("kind", "ghost")
         self.setIcon(icon("folder", "text_muted"))
-        self.setIconSize(QSize(scaled(16), scaled(16)))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setToolTip(self.tr("Switch workspace ({keys})").format(keys=keys(Action.SWITCH_WORKSPACE)))
         self._items: list[Workspace] = []
         self._current: Workspace | None = None
         self.clicked.connect(self.open_popover)
+        theme_notifier().theme_changed.connect(self._fit)
+        self._fit()
         self.show_workspaces([], None)
 
     def show_workspaces(self, items: list[Workspace], current: Workspace | None) -> None:
@@ -52,6 +53,9 @@ class WorkspaceSwitcher(QPushButton):
         metrics = self.fontMetrics()
         self.setText(metrics.elidedText(name, Qt.TextElideMode.ElideRight, scaled(280)) + "  ▾")
         self.setAccessibleName(self.tr("Workspace: {name}").format(name=name))
+
+    def _fit(self) -> None:
+        self.setIconSize(QSize(scaled(16), scaled(16)))
 
     def open_popover(self) -> None:
         popover = WorkspacePopover(self._items, self._current, self)
@@ -161,7 +165,7 @@ class WorkspacePopover(Popover):
         if missing:
             line.setToolTip(self.tr("Its folder is missing: {path}").format(path=workspace.workspace_path))
             layout.addWidget(label(self.tr("folder missing"), "danger"))
-        more = icon_button(
+        more = IconButton(
             f"workspace-more-{workspace.id}",
             "more",
             self.tr("Rename or delete {name}").format(name=workspace.name),

@@ -7,7 +7,7 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
-from holaboss_app.shell.look import icon_button, label, row
+from holaboss_app.shell.look import IconButton, label, row
 from holaboss_app.theme.icons import icon
 from holaboss_app.theme.style import scaled
 
@@ -77,7 +77,7 @@ class Toast(QFrame):
         layout.setContentsMargins(12, 10, 8, 10)
         layout.addWidget(mark, 0, Qt.AlignmentFlag.AlignVCenter)
         layout.addWidget(label(text, wrap=True, selectable=True), 1)
-        close = icon_button("toast-close", "x", self.tr("Close"), lambda: self.closed())
+        close = IconButton("toast-close", "x", self.tr("Close"), lambda: self.closed())
         layout.addWidget(close, 0, Qt.AlignmentFlag.AlignVCenter)
         self._timer = QTimer(self, singleShot=True, interval=SHOWN_MS)
         self._timer.timeout.connect(lambda: self.closed())

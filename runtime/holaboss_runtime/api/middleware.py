@@ -65,7 +65,7 @@ class Gate:
 
         try:
             await self._app(scope, receive, watched)
-        except Exception:
+        except Exception:  # the boundary of a request: whatever went wrong is ours, not the client's
             log.exception("%s %s failed", scope["method"], scope["path"])
             if started:
                 raise  # the server cuts the connection, so that half an answer is not taken for a whole one

@@ -24,7 +24,8 @@ _HEADER_VALUE = re.compile(r"^[\x20-\x7e]{0,4000}$")
 def connect(document: Document, settings: Settings, provider_id: str, body: PutProvider) -> None:
     """Add or update a provider; the first one also becomes the default and takes the background tasks.
 
-    Raises `DomainError` for values no provider can have.
+    The demo model counts as none: the first real provider takes over from it. Raises `DomainError` for values no
+    provider can have.
     """
     check_provider_id(provider_id)
     providers = _open(document, "providers")
@@ -37,7 +38,7 @@ def connect(document: Document, settings: Settings, provider_id: str, body: PutP
         models = list(BUILTIN[provider_id].models) if provider_id in BUILTIN else []
     if models is not None:
         _set_models(document, provider_id, models)
-    if not settings.providers:
+    if is_new and not settings.providers.keys() - {provider_id, DEMO_ID}:
         _seed_defaults(document, provider_id)
     elif models is not None:
         _move_default(document, settings, provider_id, models)

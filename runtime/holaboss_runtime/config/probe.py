@@ -69,7 +69,8 @@ async def _ask(
     if model is not None and model not in models:
         detail = f"The endpoint answers, but has no model {model!r}."
         return ProviderTest(outcome="no_such_model", detail=detail, models=models)
-    return ProviderTest(outcome="ok", detail=f"Connected. {len(models)} models available.", models=models)
+    count = "1 model is" if len(models) == 1 else f"{len(models)} models are"
+    return ProviderTest(outcome="ok", detail=f"Connected. {count} available.", models=models)
 
 
 async def _key_refused(client: httpx.AsyncClient, target: Endpoint) -> bool:

@@ -44,6 +44,7 @@ class Orchestrator:
         self._pokes = 0
         self._worker: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._closing = False
 
     def start(self) -> None:
         self._worker = asyncio.get_running_loop().create_task(self._work(), name="session orchestrator")
@@ -67,6 +68,7 @@ class Orchestrator:
 
     async def close(self) -> None:
         """Stop every run within `CLOSE_DEADLINE_S`; what does not stop is recovered at the next start."""
+        self._closing = True
         if self._timer is not None:
             self._timer.cancel()
         if self._worker is not None:
@@ -91,6 +93,7 @@ class Orchestrator:
                 self._start_ready(now)
                 self._arm_timer(self._next_due(now))
             except Exception:
+                # A database that is full or locked must not end the worker for good.
                 log.exception("could not look for work; trying again in %s s", _AFTER_TROUBLE_S)
                 self._arm_timer(_AFTER_TROUBLE_S)
             await ticket.wait()
@@ -116,14 +119,29 @@ class Orchestrator:
             if result is WakeResult.WAITS_FOR_KEY and pokes == self._pokes:
                 self._waiting_inputs.add(head.input_id)
         except Exception:
-            log.exception(
-                "could not wake session %s; trying again in %s s", head.session_id, _AFTER_TROUBLE_S
-            )
+            # Only the database can fail here. Without the pause, a full disk would be asked a thousand times a second.
+            log.exception("session %s: trying again in %s s", head.session_id, _AFTER_TROUBLE_S)
             self._waiting_inputs.add(head.input_id)
-            asyncio.get_running_loop().call_later(_AFTER_TROUBLE_S, self.poke)
+            self._mend_later(head.session_id)
         finally:
             del self._active[head.session_id]
             self._signal.notify()
+
+    def _mend_later(self, session_id: str) -> None:
+        asyncio.get_running_loop().call_later(_AFTER_TROUBLE_S, self._mend, session_id)
+
+    def _mend(self, session_id: str) -> None:
+        """End a wake that its own run could not end, and let the queue go on."""
+        if self._closing:
+            return
+        try:
+            self._waker.recover_session(session_id)
+        except Exception:
+            # The trouble is not over.
+            log.exception("session %s: trying again in %s s", session_id, _AFTER_TROUBLE_S)
+            self._mend_later(session_id)
+        else:
+            self.poke()
 
     def _next_due(self, now: str) -> float | None:
         due = self._records.inputs.next_due(now)

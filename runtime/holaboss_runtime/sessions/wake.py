@@ -68,6 +68,7 @@ class Waker:
             else:
                 await self._run(claim, compiled, cancel, began)
         except Exception as error:
+            # A defect in one run must end that run, visibly, and no other.
             log.exception("run of input %s failed inside the runtime", head.input_id)
             self._fail_defect(claim, error)
         return WakeResult.RAN
@@ -100,12 +101,19 @@ class Waker:
             self.publish.state(taken.session_id)
         return Claim(taken, wake, epoch, session.kind)
 
+    def recover_session(self, session_id: str) -> None:
+        """End or requeue the wake that its run left open, if there is one."""
+        left_open = self.records.wakes.running(session_id)
+        if left_open is not None:
+            self.recovery.recover(left_open)
+
     async def _compile(self, head: InputRecord) -> Compiled | DomainError:
         try:
             return await compile_run(head, self.workspaces, self.models)
         except DomainError as error:
             return error
         except Exception as error:
+            # Whatever keeps a workspace from being read must fail its run where a person sees it.
             log.exception("could not prepare a run in workspace %s", head.workspace_id)
             detail = f"The workspace could not be prepared for this run: {error}"
             return DomainError("unavailable", "workspace_unusable", detail)
@@ -187,10 +195,7 @@ class Waker:
         events = self.records.outputs.of_inputs([claim.input.input_id])[claim.input.input_id]
         fold = TurnFold.of(events)
         message = f"Something went wrong inside Holaboss ({type(error).__name__}). The log has the details."
-        try:
-            self.settler.finish(claim, fold, _failed("internal_error", message, fold))
-        except Exception:
-            log.exception("the failed run of input %s could not be recorded", claim.input.input_id)
+        self.settler.finish(claim, fold, _failed("internal_error", message, fold))
 
     @asynccontextmanager
     async def _heartbeat(self, claim: Claim, cancel: RunCancellation) -> AsyncGenerator[None]:

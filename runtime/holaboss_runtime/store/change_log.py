@@ -47,7 +47,9 @@ class ChangeLog:
         first, last = (bounds["first"] or 1, bounds["last"] or 0) if bounds else (1, 0)
         if seq > last or seq < first - 1:
             return None
-        rows = self._database.rows("SELECT * FROM change_log WHERE seq > ? ORDER BY seq LIMIT ?", (seq, limit))
+        rows = self._database.rows(
+            "SELECT * FROM change_log WHERE seq > ? ORDER BY seq LIMIT ?", (seq, limit)
+        )
         return [_event(row) for row in rows]
 
 

@@ -7,11 +7,11 @@ the same time, which is why every transaction begins with `BEGIN IMMEDIATE`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, cast
 
 import apsw
 
@@ -20,6 +20,21 @@ Value = str | int | float | bytes | None
 
 APPLICATION_ID = 0x484F4C41  # "HOLA": tells our files from anybody else's
 BUSY_TIMEOUT_MS = 5_000
+
+
+class Connection(Protocol):
+    """What is used of `apsw.Connection`, whose own annotations are only partly known to a type checker."""
+
+    row_trace: Callable[[apsw.Cursor, tuple[Value, ...]], Row] | None
+
+    @property
+    def in_transaction(self) -> bool: ...
+
+    def execute(self, statements: str, bindings: Sequence[Value] = ()) -> Iterator[Row]: ...
+    def changes(self) -> int: ...
+    def config(self, operation: int, value: int, /) -> int: ...
+    def set_busy_timeout(self, milliseconds: int) -> None: ...
+    def close(self) -> None: ...
 
 
 class DatabaseError(Exception):
@@ -49,7 +64,7 @@ class NewerDatabaseError(DatabaseError):
 class Database:
     """An open, migrated `runtime.db`. Not for use from several threads."""
 
-    def __init__(self, connection: apsw.Connection, schema_version: int) -> None:
+    def __init__(self, connection: Connection, schema_version: int) -> None:
         self._connection = connection
         self._depth = 0
         self._after_commit: list[Callable[[], None]] = []
@@ -60,9 +75,9 @@ class Database:
         """Open, create or migrate the file. Raises a `DatabaseError` and changes nothing when it is not ours to use."""
         log = path.with_name(f"{path.name}-wal")
         had_log = log.exists() and log.stat().st_size > 0
-        connection: apsw.Connection | None = None
+        connection: Connection | None = None
         try:
-            connection = apsw.Connection(str(path))
+            connection = cast("Connection", apsw.Connection(str(path)))
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
             # Without it SQLite plans a statement that could use a partial index anew for every bound value; measured:
             # 84 instead of 8 us for the state of a session, 57 instead of 13 us to append an output event.
@@ -91,7 +106,7 @@ class Database:
         self._connection.close()
 
     @contextmanager
-    def transaction(self, *, durable: bool = False) -> Iterator[None]:
+    def transaction(self, *, durable: bool = False) -> Generator[None]:
         """All or nothing. Inside another transaction it joins that one.
 
         `durable` waits until the commit is on the disk; without it a power cut may lose the newest commits, though it
@@ -112,19 +127,20 @@ class Database:
             if durable:
                 self._connection.execute("PRAGMA synchronous = NORMAL")
 
-    def _outermost(self) -> Iterator[None]:
+    def _outermost(self) -> Generator[None]:
         self._connection.execute("BEGIN IMMEDIATE")
         self._depth = 1
         try:
             yield
+            self._depth = 0
+            callbacks, self._after_commit = self._after_commit, []
+            self._connection.execute("COMMIT")
         except BaseException:
             self._depth = 0
             self._after_commit.clear()
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:  # SQLite ends it by itself when the disk is full
+                self._connection.execute("ROLLBACK")
             raise
-        self._depth = 0
-        callbacks, self._after_commit = self._after_commit, []
-        self._connection.execute("COMMIT")
         for callback in callbacks:
             callback()
 
@@ -162,11 +178,11 @@ class Database:
                 self._connection.execute(f"PRAGMA user_version = {version}")
 
 
-def _as_dict(cursor: apsw.Cursor, row: apsw.SQLiteValues) -> Row:
+def _as_dict(cursor: apsw.Cursor, row: tuple[Value, ...]) -> Row:
     return {column[0]: value for column, value in zip(cursor.get_description(), row, strict=True)}
 
 
-def _refuse_unusable(connection: apsw.Connection, path: Path) -> int:
+def _refuse_unusable(connection: Connection, path: Path) -> int:
     """The newest schema version this program knows, after checking that the file is ours and not newer."""
     latest = max(version for version, _ in _migrations())
     tables = next(iter(connection.execute("SELECT count(*) AS n FROM sqlite_master")))["n"]

@@ -9,7 +9,10 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
+from holaboss_app.panes.chat.pane import ChatPane
 from holaboss_app.theme import style
+from tests.app.chat.stage import Chat
+from tests.app.conftest import QLoop
 
 HERE = Path(__file__).parent
 # What the offscreen platform says of every window with a size of its own, and of every popup.
@@ -45,3 +48,13 @@ def show(qapp: QApplication) -> Iterator[Callable[..., None]]:
         widget.close()
         widget.deleteLater()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+@pytest.fixture
+def chat(qloop: QLoop, show: Callable[..., None]) -> Iterator[Chat]:
+    pane = ChatPane()
+    show(pane, 800, 700)
+    chat = Chat(qloop, pane)
+    yield chat
+    qloop.run(chat.presenter.close())
+    assert chat.errors == []

@@ -68,7 +68,7 @@ def test_blocks_get_their_looks(prose: ProseView) -> None:
     prose.set_markdown("# Title\n\nText with `code`.\n\n> quoted\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
     document = prose.document()
     assert document.begin().blockFormat().headingLevel() == 1
-    assert document.begin().begin().fragment().charFormat().fontPointSize() == 15.0
+    assert document.find("Title").charFormat().font().pointSizeF() == 15.0
     tables = [frame for frame in document.rootFrame().childFrames() if isinstance(frame, QTextTable)]
     assert tables[0].cellAt(0, 0).format().background().color() == QColor(current_tokens().sunken)
     found = document.find("quoted")

@@ -116,6 +116,17 @@ async def test_the_first_provider_becomes_the_default_and_takes_the_background_t
     assert make().catalogue() == catalogue
 
 
+async def test_the_first_real_provider_takes_over_from_the_demo_model(make: Made) -> None:
+    service = make()
+    assert (await service.put_provider("demo", PutProvider())).default_model == "demo/scripted"
+    catalogue = await service.put_provider("anthropic_direct", PutProvider())
+    assert catalogue.default_model == "anthropic_direct/claude-sonnet-4-6"
+    assert catalogue.background_tasks.provider == "anthropic_direct"
+    await service.delete_provider("demo")
+    catalogue = await service.put_provider("demo", PutProvider())
+    assert catalogue.default_model == "anthropic_direct/claude-sonnet-4-6"
+
+
 async def test_ollama_takes_the_background_tasks_without_a_model(make: Made) -> None:
     service = make()
     catalogue = await service.put_provider(
@@ -161,6 +172,16 @@ async def test_a_default_that_is_taken_off_the_list_moves_to_one_that_is_on_it(m
     await service.put_provider("ollama_direct", PutProvider())
     catalogue = await service.put_provider("ollama_direct", PutProvider(models=["qwen2.5:0.5b"]))
     assert catalogue.default_model == "ollama_direct/qwen2.5:0.5b"
+
+
+async def test_an_edit_of_the_only_provider_keeps_what_a_person_chose(make: Made) -> None:
+    service = make()
+    await service.put_provider("ollama_direct", PutProvider())
+    await service.put_background_tasks(PutBackgroundTasks(provider="ollama_direct", model="qwen3:8b"))
+    await service.patch(PatchRuntimeConfig(default_model="ollama_direct/gpt-oss:20b"))
+    catalogue = await service.put_provider("ollama_direct", PutProvider(base_url="http://127.0.0.1:11434/v1"))
+    assert catalogue.background_tasks.model == "qwen3:8b"
+    assert catalogue.default_model == "ollama_direct/gpt-oss:20b"
 
 
 async def test_a_custom_provider(make: Made) -> None:

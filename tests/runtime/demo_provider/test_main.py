@@ -37,7 +37,10 @@ def running() -> Generator[Child]:
         with httpx.Client(base_url=ready["url"], headers=bearer, trust_env=False) as client:
             yield Child(process, client)
         process.stdin.close()
-        assert process.wait(10) == 0
+        try:
+            assert process.wait(10) == 0
+        finally:
+            process.kill()
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +118,6 @@ def test_stops_in_the_middle_of_an_answer_when_its_parent_goes() -> None:
         next(reply.iter_raw())
         assert child.process.stdin is not None
         child.process.stdin.close()
-        assert child.process.wait(10) == 0
 
 
 def test_refuses_a_first_line_it_does_not_know() -> None:

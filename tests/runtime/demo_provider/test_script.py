@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from holaboss_runtime.demo_provider import script
-from holaboss_runtime.demo_provider.reply import Prompt, Reply, cut, words
 from hypothesis import given
 from hypothesis import strategies as st
+
+from holaboss_runtime.demo_provider import script
+from holaboss_runtime.demo_provider.reply import Prompt, Reply, cut, words
 
 TOOLS = frozenset({"bash", "read", "write"})
 

@@ -11,8 +11,8 @@ import httpx
 import httpx2
 import openai
 import pytest
-from holaboss_runtime.demo_provider.reply import Reply, ToolCall, Usage
 
+from holaboss_runtime.demo_provider.reply import Reply, ToolCall, Usage
 from tests.support.scripted_provider import Answer, Cut, ScriptedProvider, call, pause_after, say
 
 QUESTION: Any = [{"role": "user", "content": "hi"}]

@@ -63,6 +63,7 @@ async def test_the_launch_command_of_the_deployment_guide(standalones: Standalon
             PROACTIVE_ENABLE_REMOTE_BRIDGE="1",
             PROACTIVE_BRIDGE_BASE_URL="https://bridge.invalid",
             HOLABOSS_RUNTIME_TOKEN=TOKEN,
+            HOLABOSS_PYTHON=sys.executable,
         )
         assert server.ready.url == f"http://127.0.0.1:{port}"
         assert server.ask("GET", "/healthz") == (200, {"ok": True})

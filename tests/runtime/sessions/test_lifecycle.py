@@ -86,9 +86,17 @@ async def test_the_same_key_asks_only_once(core: Core) -> None:
     first = core.send("once", idempotency_key="k")
     again = core.send("twice", session_id="other", idempotency_key="k")
     assert (again.input_id, again.session_id) == (first.input_id, "s1")
+    assert core.records.sessions.get("other") is None
     await core.terminal(first)
     assert core.send("later", idempotency_key="k").status == "DONE"
     assert len(core.harness.packages) == 1
+    same = [
+        core.sessions.inbound.append_inbound(
+            WORKSPACE, "s1", "user.message", {"text": "cron"}, idempotency_key="tick"
+        )
+        for _ in range(2)
+    ]
+    assert same[0].input_id == same[1].input_id
 
 
 async def test_priority_goes_first_and_then_age(core: Core) -> None:

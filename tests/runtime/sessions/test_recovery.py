@@ -144,6 +144,35 @@ async def test_a_run_that_will_not_stop_is_left_and_recovered(
         assert core.state().effective_state == "ERROR"
 
 
+async def test_a_full_disk_ends_the_run_once_there_is_room_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, allow_log: Callable[..., None]
+) -> None:
+    allow_log("holaboss_runtime.sessions")
+    monkeypatch.setattr(orchestrator, "_AFTER_TROUBLE_S", 0.01)
+
+    async with running_core(tmp_path) as core:
+
+        async def script(stage: Stage) -> None:
+            if stage.package.instruction == "fill":
+                stage.say("so far")
+                await core.until_event("output_delta")
+                pages = core.database.scalar("PRAGMA page_count")
+                core.database.scalar(f"PRAGMA max_page_count = {pages}")
+                stage.say("x" * 1_000_000)
+                await asyncio.Event().wait()
+
+        core.harness.script = script
+        reply = core.send("fill")
+        while core.harness.running or not core.harness.packages:  # noqa: ASYNC110 - a full disk tells nobody
+            await asyncio.sleep(0)
+        assert core.state().effective_state == "BUSY"
+        core.database.scalar("PRAGMA max_page_count = 1000000")
+        terminal = await core.terminal(reply)
+        assert terminal.event_type == "run_failed"
+        assert core.records.turns.get(reply.input_id).assistant_text == "so far"  # type: ignore[union-attr]
+        assert (await core.ask("again")).event_type == "run_completed"
+
+
 async def test_a_run_that_lost_its_lease_changes_nothing(tmp_path: Path) -> None:
     core = Core(tmp_path)
     session = core.sessions.directory.choose(WORKSPACE, "s1")

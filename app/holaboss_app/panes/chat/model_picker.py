@@ -26,6 +26,8 @@ from holaboss_client.config import ProviderCatalogue, ProviderView
 _MODEL = Qt.ItemDataRole.UserRole
 _ROWS = 12
 _ARROW = "  ▾"
+_SLACK = 4
+"""Rounding of text widths must not cost a letter."""
 DEFAULT = ""
 """What stands for no explicit model."""
 
@@ -215,7 +217,8 @@ class ModelPicker(QPushButton):
         hint = super().sizeHint()
         metrics = self.fontMetrics()
         frame = hint.width() - metrics.horizontalAdvance(self.text())
-        return QSize(min(metrics.horizontalAdvance(self._name + _ARROW) + frame, scaled(260)), hint.height())
+        wanted = metrics.horizontalAdvance(self._name + _ARROW) + frame + _SLACK
+        return QSize(min(wanted, scaled(260)), hint.height())
 
     def minimumSizeHint(self) -> QSize:
         return QSize(scaled(70), super().minimumSizeHint().height())

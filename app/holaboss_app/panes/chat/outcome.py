@@ -138,6 +138,7 @@ class ErrorCard(QFrame):
     """A run failed: what happened, who said so, and the ways out."""
 
     retry_requested = Signal()
+    continue_requested = Signal()
     settings_requested = Signal(str)
 
     def __init__(self, parent: QWidget) -> None:
@@ -154,6 +155,8 @@ class ErrorCard(QFrame):
         self._source = QLabel(self)
         self._source.setTextFormat(Qt.TextFormat.PlainText)
         self._source.setProperty("role", "small")
+        self._continue = QPushButton(self.tr("Continue"), self)
+        self._continue.clicked.connect(self.continue_requested)
         self._retry = QPushButton(self.tr("Try again"), self)
         self._retry.clicked.connect(self.retry_requested)
         self._settings = QPushButton(self.tr("Open model settings"), self)
@@ -170,6 +173,7 @@ class ErrorCard(QFrame):
         self._source.setVisible(bool(source))
         self._detail.setText(error.message or self.tr("There is no further information."))
         self._detail.setAccessibleName(self._detail.text())
+        self._continue.setVisible(interrupted)
         self._settings.setVisible(error.code in SETTINGS_CODES)
         self.setAccessibleName(f"{title}. {error.message}")
 
@@ -193,7 +197,9 @@ class ErrorCard(QFrame):
         y += gap
         x = left
         height = self._retry.sizeHint().height()
-        for button in (self._retry, self._settings):
+        for button in (self._continue, self._retry, self._settings):
+            if not button.isVisibleTo(self):
+                continue
             button.setGeometry(x, y, button.sizeHint().width(), height)
             x += button.width() + scaled(8)
         return y + height + pad

@@ -6,6 +6,8 @@ link only says where it wants to go. Selecting and copying are Qt's own.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from PySide6.QtCore import QEvent, Qt, QUrl, Signal
 from PySide6.QtGui import (
     QColor,
@@ -21,6 +23,7 @@ from PySide6.QtGui import (
     QTextCursor,
     QTextDocument,
     QTextFormat,
+    QTextFragment,
     QTextFrameFormat,
     QTextLength,
     QTextTable,
@@ -200,17 +203,26 @@ def _dress_blocks(document: QTextDocument) -> None:
 
 
 def _dress_heading(block: QTextBlock, level: int) -> None:
-    look = QTextCharFormat()
-    look.setFontPointSize(_HEADING_POINTS.get(level, t.PROSE_POINTS) * scale())
-    look.setFontWeight(QFont.Weight.DemiBold)
-    look.setProperty(QTextFormat.Property.FontSizeAdjustment, 0)
     cursor = QTextCursor(block)
-    cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
-    cursor.mergeCharFormat(look)
+    for position, length, look in [(f.position(), f.length(), f.charFormat()) for f in _fragments(block)]:
+        # The parser says "two sizes larger", which would win over a size in points.
+        look.clearProperty(QTextFormat.Property.FontSizeAdjustment)
+        look.setFontPointSize(_HEADING_POINTS.get(level, t.PROSE_POINTS) * scale())
+        look.setFontWeight(QFont.Weight.DemiBold)
+        cursor.setPosition(position)
+        cursor.setPosition(position + length, QTextCursor.MoveMode.KeepAnchor)
+        cursor.setCharFormat(look)
     space = QTextBlockFormat()
     space.setTopMargin(0 if block.blockNumber() == 0 else scaled(10))
     space.setBottomMargin(scaled(4))
     cursor.mergeBlockFormat(space)
+
+
+def _fragments(block: QTextBlock) -> Iterator[QTextFragment]:
+    pieces = block.begin()
+    while not pieces.atEnd():
+        yield pieces.fragment()
+        pieces += 1
 
 
 def _dress_quote(block: QTextBlock) -> None:
@@ -231,13 +243,7 @@ def _dress_inline_code(block: QTextBlock) -> None:
     look.setBackground(QColor(current_tokens().sunken))
     look.setFontFamilies(mono_font().families())
     look.setFontPointSize((t.PROSE_POINTS - 0.75) * scale())
-    pieces = block.begin()
-    spans: list[tuple[int, int]] = []
-    while not pieces.atEnd():
-        piece = pieces.fragment()
-        if piece.charFormat().fontFixedPitch():
-            spans.append((piece.position(), piece.length()))
-        pieces += 1
+    spans = [(f.position(), f.length()) for f in _fragments(block) if f.charFormat().fontFixedPitch()]
     cursor = QTextCursor(block)
     for position, length in spans:
         cursor.setPosition(position)

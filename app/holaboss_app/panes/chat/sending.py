@@ -47,6 +47,7 @@ class Sending(QObject):
         pane.composer.recall_requested.connect(self._recall)
         pane.empty.starter_chosen.connect(self.send)
         pane.transcript.retry_requested.connect(self._retry)
+        pane.transcript.continue_requested.connect(self._continue)
         pane.rail.edited.connect(self._edit)
         pane.rail.removed.connect(self._remove)
         pane.banners.acted.connect(self._act)
@@ -249,6 +250,9 @@ class Sending(QObject):
         state = self._conversation.transcript.find(input_id) if self._conversation else None
         if state is not None and state.text:
             self.send(state.text)
+
+    def _continue(self) -> None:
+        self.send(self.tr("continue"))
 
     def _edit(self, key: str, text: str) -> None:
         client, conversation = self._client, self._conversation

@@ -46,6 +46,7 @@ class TranscriptView(QAbstractScrollArea):
     bodies_wanted = Signal(int, int)
     """First and last row in sight, some of whose bodies are missing."""
     retry_requested = Signal(str)
+    continue_requested = Signal()
     settings_requested = Signal(str)
     link_activated = Signal(QUrl)
     flushed = Signal()
@@ -308,6 +309,7 @@ class TranscriptView(QAbstractScrollArea):
         widget.changed.connect(self._unpin)
         widget.selecting.connect(self._stop_following)
         widget.retry_requested.connect(self.retry_requested)
+        widget.continue_requested.connect(self.continue_requested)
         widget.settings_requested.connect(self.settings_requested)
         widget.link_activated.connect(self.link_activated)
         return widget

@@ -40,6 +40,7 @@ class TurnWidget(QWidget):
     changed = Signal()
     selecting = Signal()
     retry_requested = Signal(str)
+    continue_requested = Signal()
     settings_requested = Signal(str)
     link_activated = Signal(QUrl)
 
@@ -61,6 +62,7 @@ class TurnWidget(QWidget):
         self._activity = ActivityLine(self)
         self._error = ErrorCard(self)
         self._error.retry_requested.connect(self._retry)
+        self._error.continue_requested.connect(self.continue_requested)
         self._error.settings_requested.connect(self.settings_requested)
         self._footer = Footer(self)
         self._footer.copy_requested.connect(self._copy_answer)
