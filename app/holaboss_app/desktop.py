@@ -1,5 +1,8 @@
-"""One running desktop: everything that is constructed once, in the order that puts a window on screen
-first."""
+"""One running desktop: everything that is constructed once, in the order that puts a window on screen first.
+
+Imports are late on purpose: the runtime is started before the window is loaded, and the window is painted
+before what is in it is loaded.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,17 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QApplication
 
-from holaboss_app.services.diagnostics import Diagnostics
-from holaboss_app.services.keychain import Keychain
 from holaboss_app.services.profile import Profile
 from holaboss_app.services.runtime_supervisor import RuntimeState, RuntimeSupervisor, Stage
-from holaboss_app.services.settings_store import SettingsStore
 from holaboss_app.services.tasks import Tasks
-from holaboss_app.shell.appearance import Appearance
-from holaboss_app.shell.main_window import MainWindow
-from holaboss_client.problems import RuntimeUnreachableError
 
 if TYPE_CHECKING:
+    from holaboss_app.services.diagnostics import Diagnostics
     from holaboss_app.services.drafts import Drafts
+    from holaboss_app.services.settings_store import SettingsStore
+    from holaboss_app.shell.appearance import Appearance
     from holaboss_app.shell.command_runner import CommandRunner
+    from holaboss_app.shell.main_window import MainWindow
     from holaboss_app.shell.presenter import AppPresenter
     from holaboss_app.shell.providers import Providers
     from holaboss_app.shell.space import Space
@@ -34,14 +35,17 @@ PAINT_WITHIN_S = 2.0
 
 
 class Desktop(QObject):
-    """`open`, live, `close`. What is built after the first paint exists once `open` has returned."""
+    """`open`, live, `close`. What is declared below exists once `open` has returned."""
 
     quit_requested = Signal()
     given_up = Signal()
     """The runtime could not be started; `supervisor.state` says why."""
     milestone = Signal(str)
-    """`first_paint`, `runtime_ready`, `interactive`; the last two may come again after a restart."""
+    """`first_paint`, `runtime_ready`, `interactive`; the second may come again after a restart."""
 
+    window: MainWindow
+    settings: SettingsStore
+    appearance: Appearance
     presenter: AppPresenter
     workspaces: Workspaces
     providers: Providers
@@ -55,51 +59,42 @@ class Desktop(QObject):
         self.ready = asyncio.Event()
         """Set once the first page with something to do is on screen."""
         self.supervisor = RuntimeSupervisor(profile, self._runtime_changed, diagnostics.report)
-        self.settings = SettingsStore(profile.settings_file)
-        self.appearance = Appearance(app, self.settings)
+        self._app = app
         self._diagnostics = diagnostics
         self._tasks = Tasks(diagnostics.report)
+        self._shown = False
         self._built = False
 
     async def open(self) -> None:
         """Start the runtime, show the window, then build what is in it."""
         self.supervisor.start()
-        await asyncio.sleep(0)  # the child is created now, and starts while the window is being built
-        self.appearance.wear()
-        self.window = MainWindow()
-        painted = asyncio.get_running_loop().create_future()
-        self.window.first_painted.connect(lambda: painted.done() or painted.set_result(None))
-        self.window.close_requested.connect(self._closed_early)
-        self.window.boot.quit_requested.connect(self._closed_early)
-        self.window.restore_geometry_text(self.settings.settings.geometry)
-        self.window.show()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(painted, PAINT_WITHIN_S)
-        self.milestone.emit("first_paint")
+        await self.supervisor.greeted.wait()
+        await self._show()
         self._build()
         self.presenter.runtime_changed(self.supervisor.state)
 
     async def close(self) -> None:
         """Put everything down; no process of ours is left when this returns."""
-        if hasattr(self, "window"):
-            self.settings.update(geometry=self.window.geometry_text())
-            self.window.hide()
         await self._tasks.close()
+        if self._shown:
+            self.window.hide()
         if self._built:
             self._built = False
+            self.settings.update(geometry=self.window.geometry_text())
             await self.commands.close()
             await self.presenter.close()
             await self._drafts.close()
-        await self.settings.close()
+            await self.settings.close()
         await self.supervisor.stop()
-        if hasattr(self, "window"):
+        if self._shown:
             self.window.deleteLater()
 
     def come_forward(self) -> None:
         """Another start asked for this window."""
-        self.window.showNormal()
-        self.window.raise_()
-        self.window.activateWindow()
+        if self._shown:
+            self.window.showNormal()
+            self.window.raise_()
+            self.window.activateWindow()
 
     def once_ready(self, then: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """Run `then` when there is something to work with; an error is reported."""
@@ -122,6 +117,26 @@ class Desktop(QObject):
         self.ready.set()
         self.milestone.emit("interactive")
 
+    async def _show(self) -> None:
+        from holaboss_app.services.first_look import first_look
+        from holaboss_app.shell.main_window import MainWindow
+        from holaboss_app.theme import style
+
+        look = first_look(self.profile.settings_file)
+        style.apply(self._app, look.theme, look.text_scale)
+        self.window = MainWindow()
+        self._shown = True
+        painted = asyncio.Event()
+        self.window.first_painted.connect(painted.set)
+        self.window.first_painted.connect(lambda: self.milestone.emit("first_paint"))
+        self.window.close_requested.connect(self._closed_early)
+        self.window.boot.quit_requested.connect(self._closed_early)
+        self.window.restore_geometry_text(look.geometry)
+        self.window.show()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PAINT_WITHIN_S):
+                await painted.wait()
+
     def _build(self) -> None:
         from holaboss_app.panes.chat.pane import ChatPane
         from holaboss_app.panes.chat.presenter import ChatPresenter
@@ -130,6 +145,9 @@ class Desktop(QObject):
         from holaboss_app.panes.settings.page import SettingsPage
         from holaboss_app.panes.settings.presenter import SettingsPresenter
         from holaboss_app.services.drafts import Drafts
+        from holaboss_app.services.keychain import Keychain
+        from holaboss_app.services.settings_store import SettingsStore
+        from holaboss_app.shell.appearance import Appearance
         from holaboss_app.shell.command_runner import CommandRunner
         from holaboss_app.shell.presenter import AppPresenter
         from holaboss_app.shell.providers import Providers
@@ -138,6 +156,8 @@ class Desktop(QObject):
 
         report, window = self._diagnostics.report, self.window
         keychain = Keychain(self.profile.suffix)
+        self.settings = SettingsStore(self.profile.settings_file)
+        self.appearance = Appearance(self._app, self.settings)
         self._drafts = Drafts(self.profile.drafts_file)
         files_pane, chat_pane, page = FilesPane(), ChatPane(), SettingsPage()
         window.set_panes(files_pane, chat_pane)
@@ -158,16 +178,25 @@ class Desktop(QObject):
         )
         self.commands.quit_requested.connect(self.quit_requested)
         self.presenter.ready.connect(self._usable)
-        self._built = True
         self._diagnostics.on_error = self._tell
+        self._built = True
+        self._mention()
+
+    def _mention(self) -> None:
+        """What happened before this start."""
         if self.settings.notice is not None:
-            window.toasts.show(self.settings.notice, level="warning")
+            self.window.toasts.show(self.settings.notice, level="warning")
+        if self._diagnostics.crashed_before:
+            crashed = self.tr("Holaboss ended unexpectedly last time. The log folder says where.")
+            self.window.toasts.show(crashed, level="info")
 
     def _closed_early(self) -> None:
         if not self._built:
             self.quit_requested.emit()
 
     def _tell(self, error: BaseException) -> None:
+        from holaboss_client.problems import RuntimeUnreachableError
+
         if isinstance(error, RuntimeUnreachableError):
             self.presenter.suspect()
         else:

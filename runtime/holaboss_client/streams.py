@@ -122,7 +122,7 @@ class ResumingStream:
 async def _read_out(connection: AsyncGenerator[Frame | None, None]) -> None:
     """Wait for the server to end the response. One that is dropped in the middle is closed by the garbage
     collector, outside of any task, which httpx does not survive quietly."""
-    with suppress(TimeoutError):
+    with suppress(TimeoutError, httpx.HTTPError):  # cut off instead of ended: over all the same
         async with asyncio.timeout(END_LIMIT_S):
             async for _ in connection:
                 pass

@@ -159,7 +159,10 @@ async def _fifty(rig: Rig) -> float:
 
 
 async def growth(samples: int) -> list[Figure]:
-    """Bytes of `runtime.db` per turn, and per token of an answer that comes at once or at 100 tokens a second."""
+    """Bytes of `runtime.db` per turn, and per token of an answer that comes at once or at 100 tokens a second.
+
+    Measured after the turn that follows, whose commit joins the deltas of the one before: this is how a session grows.
+    """
     turns = samples * 3
     async with warm_rig() as rig:
         database = rig.runtime.root / "state" / "runtime.db"
@@ -175,7 +178,9 @@ async def growth(samples: int) -> list[Figure]:
             before = size_of(database)
             rig.provider.respond_with(lambda _, many=count, pace=pace_s: Answer(tokens(many), pace_s=pace))
             await rig.ask(session)
-            per_token.append((size_of(database) - before - per_turn) / count)
+            rig.provider.respond_with(lambda _: ONE_TOKEN)
+            await rig.ask(session)
+            per_token.append((size_of(database) - before - 2 * per_turn) / count)
     return [
         Figure("runtime.db per turn", per_turn / 1024, "KiB", limit=30),
         Figure("runtime.db per token, instant model", per_token[0], "B", limit=100),

@@ -61,8 +61,14 @@ class Diagnostics:
         loop.set_exception_handler(self._raised_in_loop)
 
     def report(self, error: BaseException) -> None:
-        """Log an error with its stack, and let the window know."""
-        _log.error("%s", error or type(error).__name__, exc_info=error)
+        """Log an error with its stack, and let the window know. A runtime that is away is no error of
+        ours."""
+        from holaboss_client.problems import RuntimeUnreachableError
+
+        if isinstance(error, RuntimeUnreachableError):
+            _log.info("%s", error)
+        else:
+            _log.error("%s", error or type(error).__name__, exc_info=error)
         if self.on_error is not None:
             self.on_error(error)
 

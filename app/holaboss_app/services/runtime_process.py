@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import secrets
 import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING
 
 from holaboss_app.services.runtime_log import RuntimeLog
 from holaboss_app.services.tasks import Report, Tasks
 from holaboss_client import PROTOCOL_VERSION
-from holaboss_client.handshake import Hello, Ready, StartFailure
+
+if TYPE_CHECKING:
+    from holaboss_client.handshake import Ready
 
 LONGEST_HANDSHAKE = 1 << 20
 POLITE_S, CLOSED_S, TERMINATED_S = 0.7, 1.5, 0.5
@@ -37,7 +39,7 @@ class StartError(Exception):
 
 
 class RuntimeProcess:
-    """Create with `spawn`, then await `ready`, `exited`, and in the end `stop`."""
+    """Create with `spawn`, then await `greet`, `ready`, `exited`, and in the end `stop`."""
 
     def __init__(self, process: asyncio.subprocess.Process, log: RuntimeLog, report: Report) -> None:
         self.token = secrets.token_hex(32)
@@ -78,15 +80,24 @@ class RuntimeProcess:
     def pid(self) -> int:
         return self._process.pid
 
+    async def greet(self) -> None:
+        """Send the token; the child may be gone already, then its last words say why."""
+        assert self._process.stdin is not None
+        # A `Hello`, spelt by hand: its model is loaded later, and the first window must not wait for that.
+        hello = json.dumps({"token": self.token, "secrets": {}})
+        with contextlib.suppress(ConnectionError):
+            self._process.stdin.write(hello.encode() + b"\n")
+            await self._process.stdin.drain()
+
     async def ready(self, *, within_s: float) -> Ready:
-        """Greet the child and wait for its answer.
+        """Wait for the answer to the greeting.
 
         Raises:
             StartError: it refused, ended, stayed silent, or speaks another protocol.
         """
         try:
             async with asyncio.timeout(within_s):
-                line = await self._greet()
+                line = await self._first_line()
         except TimeoutError as error:
             message = f"The runtime did not answer within {within_s:.0f} seconds."
             raise StartError("no_answer", message) from error
@@ -125,18 +136,18 @@ class RuntimeProcess:
         await asyncio.wait([self._errors], timeout=POLITE_S)
         await self._tasks.close()
 
-    async def _greet(self) -> bytes:
-        assert self._process.stdin is not None
+    async def _first_line(self) -> bytes:
         assert self._process.stdout is not None
-        with contextlib.suppress(ConnectionError):  # it is gone already; its last words say why
-            self._process.stdin.write(Hello(token=self.token).model_dump_json().encode() + b"\n")
-            await self._process.stdin.drain()
         try:
             return await self._process.stdout.readline()
-        except ValueError:
+        except ValueError:  # longer than any handshake
             return b""
 
     async def _understood(self, line: bytes) -> Ready:
+        from pydantic import ValidationError
+
+        from holaboss_client.handshake import Ready, StartFailure
+
         if not line:
             raise StartError("exited", await self.exited())
         try:

@@ -90,6 +90,8 @@ class RuntimeSupervisor:
     ) -> None:
         self.log = RuntimeLog(profile.log_dir / "runtime.log")
         self.state = RuntimeState(Stage.STOPPED)
+        self.greeted = asyncio.Event()
+        """Set once the first child has all it needs to start by itself, or could not be created."""
         self._profile = profile
         self.on_change = on_change
         self._report = report
@@ -154,8 +156,11 @@ class RuntimeSupervisor:
         try:
             environment = runtime_environment(self._profile.sandbox_root, os.environ)
             self._child = await RuntimeProcess.spawn(self._command, environment, self.log, self._report)
+            await self._child.greet()
+            self.greeted.set()
             ready = await self._child.ready(within_s=self._ready_within_s)
         except StartError as error:
+            self.greeted.set()
             return error.code, str(error)
         started = self._clock()
         connection = Connection(ready.url, self._child.token, ready.instance_id, ready.pid, ready.version)

@@ -181,7 +181,7 @@ class AppPresenter(QObject):
     def _route(self) -> None:
         if self._in_settings:
             self._window.show_page(Page.SETTINGS)
-        elif not self._loaded:
+        elif not self._loaded or self._supervisor.state.stage == Stage.GAVE_UP:
             self._window.show_page(Page.BOOT)
         elif self.first_start.needed:
             self.first_start.show_step()

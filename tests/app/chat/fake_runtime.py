@@ -81,6 +81,8 @@ class World:
         self.event_id = 0
         self.away = False
         self.refusal: str | None = None
+        self.lose_replies = False
+        """Messages are taken, but the answer never arrives."""
         self.gate: asyncio.Event | None = None
         """While it is set to an unset event, every answer waits for it."""
         self.changes = 0
@@ -226,6 +228,8 @@ class FakeRuntime(RuntimeClient):
                 input_id=self.world.by_key[key], text=body.text, status="QUEUED", created_at=NOW
             )
             session.queued.append(waiting)
+        if self.world.lose_replies:
+            raise RuntimeUnreachableError("The connection was lost.")
         return s.QueueReply(
             input_id=self.world.by_key[key],
             session_id=session.session.session_id,
@@ -268,6 +272,7 @@ class FakeRuntime(RuntimeClient):
         self, workspace_id: str, session_id: str, *, after_event_id: int | None = None, **_: Any
     ) -> AsyncIterator[OutputEvent | None]:
         session = self.world.session(workspace_id, session_id)
+        self.world.calls.append(f"stream after {after_event_id}")
         feed: asyncio.Queue[OutputEvent | None] = asyncio.Queue()
         session.listeners.append(feed)
         try:

@@ -63,6 +63,19 @@ def test_switching_quickly_ends_in_the_last_workspace(chat: Chat) -> None:
     assert listening == {"main-w-one": 1, "main-w-two": 0}
 
 
+def test_the_place_where_somebody_was_reading_is_kept(chat: Chat) -> None:
+    session = chat.start("one")
+    for number in range(12):
+        chat.converse(session, f"Question {number}", "A paragraph of an answer.\n\n" * 8)
+    chat.run(lambda: chat.pane.transcript.verticalScrollBar().maximum() > 2_000, "a long conversation")
+    chat.pane.transcript.verticalScrollBar().setValue(900)
+    place = chat.pane.transcript.place()
+    assert place is not None
+    chat.wait_for(chat.presenter.show_workspace(workspace("two")))
+    chat.wait_for(chat.presenter.show_workspace(workspace("one")))
+    assert chat.pane.transcript.place() == place
+
+
 def test_drafts_and_models_belong_to_their_place(chat: Chat) -> None:
     chat.start("one")
     chat.pane.composer.text = "half a thought"

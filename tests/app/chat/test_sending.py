@@ -50,10 +50,14 @@ def test_events_that_come_before_the_reply_find_their_message(chat: Chat) -> Non
         chat.world.finish(session)
         for _ in range(20):
             await asyncio.sleep(0)
+        seen.append([text for text, _, _ in chat.turns])
         return reply
+
+    seen: list[list[str]] = []
 
     runtime.queue = queue_and_run_at_once  # type: ignore[method-assign]
     chat.write("Hello")
+    assert seen == [["Hello"]], "never twice on screen"
     assert chat.turns == [("Hello", "Quick.", Status.COMPLETED)]
 
 
@@ -126,10 +130,12 @@ def test_a_runtime_that_goes_away_takes_nothing_with_it(chat: Chat) -> None:
     assert chat.pane.composer.field.isEnabled()
     chat.write("Are you there?")
     assert chat.waiting == ["Are you there?"]
+    last_seen = chat.world.event_id
     # What recovery makes of the turn that was cut off.
     chat.world.fail(session, "interrupted", "The answer was cut off.")
     chat.in_loop(lambda: chat.presenter.attach(FakeRuntime(chat.world)))
     assert not chat.banner("runtime")
+    assert f"stream after {last_seen}" in chat.world.calls, "it goes on where it stopped"
     assert chat.turns[0] == ("Hello", "So far", Status.FAILED)
     assert [request.text for request in chat.world.requests] == ["Hello", "Are you there?"]
     chat.world.claim(session)
@@ -138,7 +144,7 @@ def test_a_runtime_that_goes_away_takes_nothing_with_it(chat: Chat) -> None:
     assert chat.waiting == []
 
 
-def test_a_send_that_got_no_answer_is_repeated_under_the_same_key(chat: Chat) -> None:
+def test_a_send_that_reached_nobody_goes_out_later(chat: Chat) -> None:
     session = chat.start()
     chat.world.away = True
     chat.write("Hello")
@@ -147,13 +153,25 @@ def test_a_send_that_got_no_answer_is_repeated_under_the_same_key(chat: Chat) ->
     chat.in_loop(lambda: chat.presenter.detach("Gone."))
     chat.world.away = False
     chat.in_loop(lambda: chat.presenter.attach(FakeRuntime(chat.world)))
-    # The answer to the first delivery was lost on the way: the same key must not make a second message.
-    first = chat.world.requests[0]
-    assert first.idempotency_key
     assert len(session.queued) == 1
     chat.world.claim(session)
     chat.rest()
     assert [text for text, _, _ in chat.turns] == ["Hello"]
+
+
+def test_a_send_whose_answer_was_lost_is_not_said_twice(chat: Chat) -> None:
+    session = chat.start()
+    chat.world.lose_replies = True
+    chat.write("Hello")
+    chat.in_loop(lambda: chat.presenter.detach("Gone."))
+    chat.world.lose_replies = False
+    chat.in_loop(lambda: chat.presenter.attach(FakeRuntime(chat.world)))
+    assert len(chat.world.requests) == 2
+    assert len(session.queued) == 1
+    chat.world.claim(session)
+    chat.rest()
+    assert [text for text, _, _ in chat.turns] == ["Hello"]
+    assert chat.waiting == []
 
 
 def test_a_refused_message_returns_to_the_composer(chat: Chat) -> None:

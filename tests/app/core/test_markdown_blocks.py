@@ -89,6 +89,8 @@ def test_any_cutting_gives_the_same_blocks(text: str, places: list[int]) -> None
 
 @settings(max_examples=300, deadline=None)
 @given(DOCUMENTS)
+@example("```\nx\n```\n\nplain\ntext\n")
+@example("| a | b |\n|---|---|\n| 1 | 2 |\n\n| x |\ntext")
 def test_one_character_at_a_time_gives_the_same_blocks(text: str) -> None:
     assert incremental(list(text)) == split_blocks(text)
 

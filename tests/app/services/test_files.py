@@ -11,6 +11,7 @@ import pytest
 
 from holaboss_app.services.debounced_file import DebouncedFile
 from holaboss_app.services.drafts import LONGEST_DRAFT, Drafts
+from holaboss_app.services.first_look import FirstLook, first_look
 from holaboss_app.services.private_files import write_private
 from holaboss_app.services.profile import Profile
 from holaboss_app.services.runtime_log import RuntimeLog
@@ -56,6 +57,22 @@ async def test_settings_survive_a_restart(tmp_path: Path) -> None:
     assert again.layout("w") == Layout(files_visible=False, sizes=[300, 900])
     assert again.layout("other") == Layout()
     assert mode(path) == 0o600
+
+
+async def test_the_first_look_is_what_the_settings_say(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    assert first_look(path) == FirstLook()
+    store = SettingsStore(path)
+    store.update(theme="dark", text_scale=1.25, geometry="AAAA")
+    await store.close()
+    assert first_look(path) == FirstLook("dark", 1.25, "AAAA")
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "3", '{"theme": ["x"], "text_scale": "big", "geometry": 1}'])
+def test_the_first_look_never_fails(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text(content)
+    assert first_look(path) == FirstLook()
 
 
 async def test_a_value_that_makes_no_sense_changes_nothing(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from holaboss_app.services.profile import Profile
 from holaboss_app.services.runtime_supervisor import RuntimeState, RuntimeSupervisor, Stage
+from holaboss_client.handshake import Hello
 from tests.support.processes import process_table, wait_until_gone
 
 pytestmark = pytest.mark.anyio
@@ -21,7 +22,8 @@ CHILD = """
 import json, os, signal, subprocess, sys
 mode, marks = sys.argv[1], sys.argv[2]
 with open(marks, "a") as file: print(os.getpid(), file=file)
-hello = json.loads(sys.stdin.readline())
+line = sys.stdin.readline()
+hello = json.loads(line)
 print("hello from", mode, file=sys.stderr, flush=True)
 def say(**line): print(json.dumps(line), flush=True)
 def ready(protocol="1.0"):
@@ -37,7 +39,7 @@ if mode == "silent": sys.stdin.read()
 if mode == "crashes": ready(); sys.exit(3)
 if mode == "well": ready(); sys.stdin.read()
 if mode == "echoes":
-    say(event="ready", url="http://127.0.0.1:9", pid=os.getpid(), instance_id=hello["token"], protocol="1.3",
+    say(event="ready", url="http://127.0.0.1:9", pid=os.getpid(), instance_id=line, protocol="1.3",
         version=json.dumps(dict(os.environ)))
     sys.stdin.read()
 if mode == "stubborn":
@@ -154,7 +156,7 @@ async def test_the_token_goes_through_the_pipe_and_the_environment_is_built(
     watched.supervisor.start()
     state = await watched.until_stage(Stage.HEALTHY)
     assert state.connection is not None
-    assert state.connection.instance_id == state.connection.token
+    assert Hello.model_validate_json(state.connection.instance_id) == Hello(token=state.connection.token)
     assert len(state.connection.token) == 64
     environment = state.connection.version
     assert "marker" not in environment

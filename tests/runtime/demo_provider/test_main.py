@@ -115,7 +115,8 @@ def test_refuses_in_the_words_of_the_protocol(
 def test_stops_in_the_middle_of_an_answer_when_its_parent_goes() -> None:
     request = body("tell me everything", stream=True)
     with running() as child, child.client.stream("POST", "/chat/completions", json=request) as reply:
-        next(reply.iter_raw())
+        chunks = reply.iter_raw()  # kept in a name: dropping it closes the reply
+        next(chunks)
         assert child.process.stdin is not None
         child.process.stdin.close()
 

@@ -51,15 +51,21 @@ def through_chat(client: openai.OpenAI, _: anthropic.Anthropic) -> Seen:
 
 
 def through_responses(client: openai.OpenAI, _: anthropic.Anthropic) -> Seen:
+    deltas: dict[str, str] = {}
     with client.responses.stream(model="m", input=QUESTION) as stream:
+        event: Any
+        for event in stream:
+            if event.type.endswith(".delta"):
+                deltas[event.type] = deltas.get(event.type, "") + event.delta
         response = stream.get_final_response()
     thinking: Any
     message: Any
     tool: Any
     thinking, message, tool = response.output
+    said = (thinking.summary[0].text, message.content[0].text, tool.arguments)
+    assert tuple(deltas.values()) == said
     assert response.usage is not None
-    usage = (response.usage.input_tokens, response.usage.output_tokens)
-    return thinking.summary[0].text, message.content[0].text, tool.arguments, usage
+    return *said, (response.usage.input_tokens, response.usage.output_tokens)
 
 
 def through_messages(_: openai.OpenAI, client: anthropic.Anthropic) -> Seen:
@@ -191,7 +197,8 @@ def test_notices_a_client_that_leaves(provider: ScriptedProvider) -> None:
     provider.enqueue(Answer(say("one two three"), cut="silence", after=2))
     asked = {"model": "m", "messages": QUESTION, "stream": True}
     with httpx.stream("POST", f"{provider.url}/v1/chat/completions", json=asked) as reply:
-        next(reply.iter_raw())
+        chunks = reply.iter_raw()  # kept in a name: dropping it closes the reply
+        next(chunks)
         (request,) = provider.wait_for_requests(1)
         assert not request.gone.is_set()
     assert request.gone.wait(5)

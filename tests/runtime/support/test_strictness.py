@@ -16,7 +16,7 @@ CASES = {
     "children": ('HELD.append(subprocess.Popen(["sleep", "60"]))', "leaked processes"),
     "network": ('socket.create_connection(("192.0.2.1", 80), 1)', "tests use loopback only"),
     "names": ('socket.getaddrinfo("example.com", 80)', "tests use loopback only"),
-    "sockets": ("socket.socket()", "unclosed <socket"),
+    "sockets": ("ring = [socket.socket()]; ring.append(ring)", "unclosed <socket"),
     "tasks": ("asyncio.run(forget())", "nobody looked"),
 }
 HEADER = """

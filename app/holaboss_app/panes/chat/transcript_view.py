@@ -267,6 +267,10 @@ class TranscriptView(QAbstractScrollArea):
         return height
 
     def _remember_anchor(self) -> None:
+        row, offset = self._anchor
+        if (row, -offset) in self._spans and self._transcript.state(row) is None:
+            # Its height is a guess: the place is kept as it is meant until the body says where that is.
+            return
         for row, top in self._spans:
             if top + self._heights[row] > 0:
                 self._anchor = (row, -top)
