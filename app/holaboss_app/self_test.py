@@ -65,7 +65,7 @@ async def take_screenshots(desktop: Desktop, directory: Path) -> int:
         await _begin(desktop)
         await _both(desktop, directory, "first-run")
         workspace = await prepare_demo(desktop)
-        for prompt in (TOOL_PROMPT, TALK_PROMPT):
+        for prompt in (TALK_PROMPT, TOOL_PROMPT):
             await _converse(desktop, workspace, prompt)
         await _both(desktop, directory, "main-window")
         desktop.presenter.open_settings("models")

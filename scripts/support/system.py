@@ -32,7 +32,8 @@ LIBRARIES = {
     "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
 }
 
-# Program -> package: a display, a session bus and a keychain for the end-to-end tests; binutils for freezing.
+# Program -> package: a display, a session bus and a keychain for the end-to-end tests, the sandbox of commands;
+# binutils for freezing.
 PROGRAMS = {
     "Xvfb": "xvfb",
     "xvfb-run": "xvfb",
@@ -41,6 +42,7 @@ PROGRAMS = {
     "dbus-send": "dbus",
     "dbus-run-session": "dbus",
     "gnome-keyring-daemon": "gnome-keyring",
+    "bwrap": "bubblewrap",
     "objdump": "binutils",
 }
 

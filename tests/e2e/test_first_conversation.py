@@ -47,7 +47,7 @@ def _connect(desktop: Desktop, dialect: Dialect, url: str) -> None:
     desktop.type("models", dialect.model, replace=True, inside=card)
     desktop.type("api-key", MARKER_KEY, inside=card)
     desktop.click("test", inside=card)
-    desktop.sees("Connected. 2 models available.")
+    desktop.sees("Connected. 2 models are available.")
     desktop.click("connect", inside=card)
     desktop.sees("Saved in the keychain")
     desktop.click("close-settings")

@@ -16,13 +16,16 @@ class Action(StrEnum):
     STOP = "stop"
     RECALL = "recall"
     NEW_SESSION = "new-session"
+    NEW_WORKSPACE = "new-workspace"
     FOCUS_COMPOSER = "focus-composer"
     PALETTE = "palette"
     SETTINGS = "settings"
     SWITCH_WORKSPACE = "switch-workspace"
+    TOGGLE_FILES = "toggle-files"
     ZOOM_IN = "zoom-in"
     ZOOM_OUT = "zoom-out"
     ZOOM_RESET = "zoom-reset"
+    QUIT = "quit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +44,16 @@ SHORTCUTS: tuple[Shortcut, ...] = (
     Shortcut(Action.STOP, "Esc, Esc", "Stop the answer", "composer"),
     Shortcut(Action.RECALL, "Up", "Bring back the last message (in an empty composer)", "composer"),
     Shortcut(Action.NEW_SESSION, "Ctrl+N", "New session"),
+    Shortcut(Action.NEW_WORKSPACE, "Ctrl+Shift+N", "New workspace"),
     Shortcut(Action.FOCUS_COMPOSER, "Ctrl+L", "Write a message"),
     Shortcut(Action.PALETTE, "Ctrl+K", "Command palette"),
     Shortcut(Action.SETTINGS, "Ctrl+,", "Settings"),
     Shortcut(Action.SWITCH_WORKSPACE, "Ctrl+O", "Switch workspace"),
+    Shortcut(Action.TOGGLE_FILES, "Ctrl+B", "Show or hide the files"),
     Shortcut(Action.ZOOM_IN, "Ctrl++", "Larger text"),
     Shortcut(Action.ZOOM_OUT, "Ctrl+-", "Smaller text"),
     Shortcut(Action.ZOOM_RESET, "Ctrl+0", "Normal text size"),
+    Shortcut(Action.QUIT, "Ctrl+Q", "Quit"),
 )
 
 _BY_ACTION = {shortcut.action: shortcut for shortcut in SHORTCUTS}

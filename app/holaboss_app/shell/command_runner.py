@@ -42,6 +42,7 @@ class CommandRunner(QObject):
         self._window = window
         self._presenter = presenter
         self._workspaces = workspaces
+        self._space = space
         self._profile = profile
         self._busy = False
         self._table: dict[str, Callable[[], object]] = {
@@ -53,15 +54,15 @@ class CommandRunner(QObject):
             Action.ZOOM_IN: partial(appearance.zoom, 1),
             Action.ZOOM_OUT: partial(appearance.zoom, -1),
             Action.ZOOM_RESET: partial(appearance.set_scale, 1.0),
-            Do.NEW_WORKSPACE: self._ask_new,
+            Action.NEW_WORKSPACE: self._ask_new,
             Do.RENAME_WORKSPACE: partial(self._with_current, self._ask_rename),
             Do.DELETE_WORKSPACE: partial(self._with_current, self._ask_delete),
-            Do.TOGGLE_FILES: space.toggle_files,
+            Action.TOGGLE_FILES: space.toggle_files,
             Do.SPACE: presenter.open_space,
             Do.RESTART_RUNTIME: presenter.restart_runtime,
             Do.OPEN_LOG: self._open_log,
             Do.ABOUT: partial(presenter.open_settings, "about"),
-            Do.QUIT: self._ask_quit,
+            Action.QUIT: self._ask_quit,
         }
         self._wire(space)
 
@@ -174,11 +175,16 @@ class CommandRunner(QObject):
         dialog.open()
 
     def _ask_quit(self) -> None:
-        if not self._busy:
+        unsaved = self._space.files.unsaved()
+        if unsaved:
+            title = self.tr("Not every file is saved")
+            text = self.tr("Quitting loses the changes in {files}.").format(files=", ".join(unsaved))
+        elif self._busy:
+            title = self.tr("An answer is still being written")
+            text = self.tr("Quitting stops it. What it has said so far is kept.")
+        else:
             self.quit_requested.emit()
             return
-        title = self.tr("An answer is still being written")
-        text = self.tr("Quitting stops it. What it has said so far is kept.")
         dialog = ConfirmQuestion(self._window, "quit", title, text, self.tr("Quit"))
         dialog.confirmed.connect(self.quit_requested)
         dialog.open()

@@ -13,15 +13,12 @@ from holaboss_app.core.shortcuts import Action, keys
 class Do(StrEnum):
     """Commands that have no entry in the shortcut table."""
 
-    NEW_WORKSPACE = "new-workspace"
     RENAME_WORKSPACE = "rename-workspace"
     DELETE_WORKSPACE = "delete-workspace"
-    TOGGLE_FILES = "toggle-files"
     SPACE = "space"
     RESTART_RUNTIME = "restart-runtime"
     OPEN_LOG = "open-log"
     ABOUT = "about"
-    QUIT = "quit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +42,12 @@ def entries() -> list[Entry]:
     file, view, go, help_ = tr("File"), tr("View"), tr("Go"), tr("Help")
     return [
         Entry(Action.NEW_SESSION, file, tr("New session"), "plus", keys(Action.NEW_SESSION)),
-        Entry(Do.NEW_WORKSPACE, file, tr("New workspace…"), "folder"),
+        Entry(Action.NEW_WORKSPACE, file, tr("New workspace…"), "folder", keys(Action.NEW_WORKSPACE)),
         Entry(Do.RENAME_WORKSPACE, file, tr("Rename workspace…"), "pencil"),
         Entry(Do.DELETE_WORKSPACE, file, tr("Delete workspace…"), "trash"),
         Entry(Action.SETTINGS, file, tr("Settings"), "settings", keys(Action.SETTINGS)),
-        Entry(Do.QUIT, file, tr("Quit"), "power", "Ctrl+Q"),
-        Entry(Do.TOGGLE_FILES, view, tr("Files"), "layout", checkable=True),
+        Entry(Action.QUIT, file, tr("Quit"), "power", keys(Action.QUIT)),
+        Entry(Action.TOGGLE_FILES, view, tr("Files"), "layout", keys(Action.TOGGLE_FILES), checkable=True),
         Entry(Action.ZOOM_IN, view, tr("Larger text"), "plus", keys(Action.ZOOM_IN)),
         Entry(Action.ZOOM_OUT, view, tr("Smaller text"), "minus", keys(Action.ZOOM_OUT)),
         Entry(Action.ZOOM_RESET, view, tr("Normal text size"), "search", keys(Action.ZOOM_RESET)),

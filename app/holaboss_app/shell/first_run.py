@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 DEMO = "demo"
 WIDTH = 720
 
+NAMED_MODELS = 2
+"""As many models of a local server are named on its card."""
+
 
 class FirstRunPage(QWidget):
     """Shows what it is given; connecting and creating is its owner's work."""
@@ -176,8 +179,9 @@ class FirstRunPage(QWidget):
         connect = partial(self.connect_requested.emit, server.provider_id, server)
         action = button(self.tr("Connect"), f"first-run-{server.provider_id}-found", connect, kind="primary")
         action.setAccessibleName(self.tr("Connect {name}").format(name=server.name))
-        models = self.tr("%n model(s)", "", len(server.models))
-        return _card(server.name, f"{server.base_url} · {models}", action)
+        shown = ", ".join(server.models[:NAMED_MODELS]) + (", …" if len(server.models) > NAMED_MODELS else "")
+        told = " · ".join(filter(None, (server.base_url, shown)))
+        return _card(server.name, told, action)
 
     def _demo_card(self) -> QFrame:
         connect = partial(self.connect_requested.emit, DEMO, None)

@@ -10,9 +10,10 @@ from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication, QKeySequence, QPaintEvent
 from PySide6.QtWidgets import QFrame, QMainWindow, QSplitter, QStackedWidget, QWidget
 
+from holaboss_app.core.shortcuts import Action
 from holaboss_app.shell.banner import RuntimeBanner
 from holaboss_app.shell.boot import BootPage
-from holaboss_app.shell.commands import Do, entries
+from holaboss_app.shell.commands import entries
 from holaboss_app.shell.first_run import FirstRunPage
 from holaboss_app.shell.look import IconButton, column, frame, row
 from holaboss_app.shell.rail import Rail
@@ -100,7 +101,7 @@ class MainWindow(QMainWindow):
     def arrange(self, *, files_visible: bool, sizes: list[int]) -> None:
         """Lay the panes out; without `sizes` the file pane gets its usual width."""
         self._cards[0].setVisible(files_visible)
-        self._actions[Do.TOGGLE_FILES].setChecked(files_visible)
+        self._actions[Action.TOGGLE_FILES].setChecked(files_visible)
         self._files_button.setChecked(files_visible)
         width = max(self.splitter.width(), FILES_WIDTH + CHAT_LEAST)
         self.splitter.setSizes(sizes if len(sizes) == 2 else [FILES_WIDTH, width - FILES_WIDTH])
@@ -191,7 +192,7 @@ class MainWindow(QMainWindow):
         return menu
 
     def _toggle_files(self) -> None:
-        self.commanded.emit(Do.TOGGLE_FILES.value)
+        self.commanded.emit(Action.TOGGLE_FILES.value)
 
     def _add_page(self, page: Page, widget: QWidget) -> None:
         self._pages[page] = widget

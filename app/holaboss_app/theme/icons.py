@@ -44,6 +44,8 @@ def _drawing(name: str) -> str:
 @lru_cache(maxsize=512)
 def _render(drawing: str, colour: str, width: int, height: int) -> QPixmap:
     pixmap = QPixmap(width, height)
+    if pixmap.isNull():  # a layout that is not finished asks for an icon without a size
+        return pixmap
     pixmap.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixmap)
     renderer = QSvgRenderer(QByteArray(drawing.replace("currentColor", colour).encode()))

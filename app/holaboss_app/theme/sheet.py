@@ -67,6 +67,7 @@ QToolButton::menu-indicator { image: none; }
 QToolButton[kind="rail"] { padding: 8px; border-radius: $r_large; }
 QToolButton[kind="rail"]:focus { padding: 7px; }
 
+QAbstractScrollArea { border: none; }
 QLineEdit, QPlainTextEdit, QTextEdit, QSpinBox { color: $text; background: $field;
     border: 1px solid $border_strong;
     border-radius: $r; padding: 5px 9px; placeholder-text-color: $text_muted;
@@ -103,7 +104,6 @@ QMenu::item:disabled { color: $text_muted; }
 QMenu::icon { padding-left: 8px; }
 QMenu::separator { height: 1px; background: $border; margin: 4px 8px; }
 
-QAbstractScrollArea { border: none; }
 #transcript { background: $pane; }
 QScrollArea { background: transparent; border: none; }
 QScrollArea > QWidget > QWidget[clear="true"] { background: transparent; }

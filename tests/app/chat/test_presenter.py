@@ -94,6 +94,30 @@ def test_drafts_and_models_belong_to_their_place(chat: Chat) -> None:
     assert chat.drafts.drafts["w-one/main-w-one"] == ""
 
 
+def test_what_is_typed_while_a_workspace_loads_stays(chat: Chat) -> None:
+    chat.drafts.drafts["w-one/main-w-one"] = "older"
+    chat.in_loop(lambda: chat.presenter.attach(FakeRuntime(chat.world)))
+
+    async def type_while_it_loads() -> None:
+        loading = asyncio.ensure_future(chat.presenter.show_workspace(workspace("one")))
+        await asyncio.sleep(0)
+        chat.pane.composer.text = "newer"
+        await loading
+
+    chat.wait_for(type_while_it_loads())
+    assert chat.pane.composer.text == "newer"
+
+
+def test_a_message_that_could_not_be_sent_is_a_draft_after_the_end(chat: Chat) -> None:
+    chat.start()
+    chat.in_loop(lambda: chat.presenter.detach("Away."))
+    chat.write("first")
+    chat.write("second")
+    chat.pane.composer.text = "third"
+    chat.wait_for(chat.presenter.close())
+    assert chat.drafts.drafts["w-one/main-w-one"] == "first\n\nsecond\n\nthird"
+
+
 def test_a_draft_is_saved_soon_after_writing(chat: Chat) -> None:
     chat.start()
     chat.pane.composer.text = "unsent"

@@ -164,6 +164,16 @@ def test_a_deep_link_opens_the_card(desk: Desk) -> None:
     assert not desk.card("openai_direct").expanded
 
 
+def test_a_deep_link_that_comes_before_the_catalogue_opens_its_card_later(desk: Desk) -> None:
+    desk.presenter.show_section("models/ollama_direct")
+    desk.open()
+    assert desk.card("ollama_direct").expanded
+    desk.card("ollama_direct").toggle()
+    desk.presenter.show_section("about")
+    desk.do(lambda: desk.presenter.attach(desk.runtime.client()))
+    assert desk.page.section == "about", "it is followed once"
+
+
 def test_theme_and_text_size_are_asked_for(desk: Desk, qapp: QApplication) -> None:
     desk.open()
     wanted: list[object] = []

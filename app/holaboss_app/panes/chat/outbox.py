@@ -48,6 +48,9 @@ class Outbox:
     def find(self, key: str) -> Outgoing | None:
         return next((item for item in self._items if item.key == key), None)
 
+    def all(self) -> list[Outgoing]:
+        return list(self._items)
+
     def of_session(self, session_id: str) -> list[Outgoing]:
         return [item for item in self._items if item.session_id == session_id]
 

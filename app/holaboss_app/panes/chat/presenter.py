@@ -131,8 +131,11 @@ class ChatPresenter(QObject):
         self._tasks.start(self._create_session(workspace, client), key="create")
 
     async def close(self) -> None:
-        """Save, and stop everything."""
+        """Save, and stop everything. A message that could not be delivered becomes a draft again."""
         self._leave()
+        for item in reversed(self._sending.undelivered()):
+            key = f"{item.workspace_id}/{item.session_id}"
+            self._drafts.save_draft(key, "\n\n".join(filter(None, (item.text, self._drafts.draft(key)))))
         self._client = self._workspace = None
         await self._tasks.close()
 

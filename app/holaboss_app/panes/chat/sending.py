@@ -62,6 +62,10 @@ class Sending(QObject):
         for item in self._outbox.undelivered():
             self._tasks.start(self._deliver(client, item))
 
+    def undelivered(self) -> list[Outgoing]:
+        """Messages that the runtime has not taken, oldest first."""
+        return self._outbox.all()
+
     def detach(self) -> None:
         self._client = None
         self._stopping = False

@@ -97,13 +97,21 @@ class SettingsPage(QWidget):
     def section(self) -> str:
         return SECTIONS[self._stack.currentIndex()]
 
-    def show_section(self, path: str) -> None:
-        """`models`, `appearance`, `privacy`, `about`, or `models/<provider id>`, which opens that card."""
+    def show_section(self, path: str) -> bool:
+        """`models`, `appearance`, `privacy`, `about`, or `models/<provider id>`, which opens that card.
+
+        False when there is no such card, or not yet.
+        """
         name, _, detail = path.partition("/")
         self._list.setCurrentRow(SECTIONS.index(name) if name in SECTIONS else 0)
-        if detail and (card := self.models.reveal(detail)) is not None:
-            # The card has its final place only after the next layout.
-            QTimer.singleShot(0, card, lambda: self._areas[0].ensureWidgetVisible(card, 0, 24))
+        if not detail:
+            return True
+        card = self.models.reveal(detail)
+        if card is None:
+            return False
+        # The card has its final place only after the next layout.
+        QTimer.singleShot(0, card, lambda: self._areas[0].ensureWidgetVisible(card, 0, 24))
+        return True
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Escape goes back, unless what has the focus wanted it for itself."""

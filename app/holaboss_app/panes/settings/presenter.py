@@ -52,6 +52,8 @@ class SettingsPresenter(QObject):
         self._catalogue: ProviderCatalogue | None = None
         self._gone = ""
         self._seen = False
+        self._wanted = ""
+        """A card that was asked for before the catalogue named it."""
         self._listen()
 
     def _listen(self) -> None:
@@ -96,7 +98,7 @@ class SettingsPresenter(QObject):
     def show_section(self, path: str) -> None:
         """`models`, `models/<provider id>`, `appearance`, `privacy` or `about`."""
         self._draw()
-        self._page.show_section(path)
+        self._wanted = "" if self._page.show_section(path) else path
 
     def show_profile(self, profile: Profile) -> None:
         """Name the directories of this profile under Data & privacy."""
@@ -154,6 +156,8 @@ class SettingsPresenter(QObject):
             del self._cards[gone]
         if self._gone:
             self._page.models.runtime_gone(self._gone)
+        if self._wanted and self._page.show_section(self._wanted):
+            self._wanted = ""
 
     def _card_added(self, card: ProviderCard) -> None:
         self._cards[card.provider_id] = CardPresenter(card, self._actions, self._tasks, self._take)
