@@ -60,8 +60,8 @@ class QueueRequest(RequestModel):
     image_urls: list[str] = Field(default_factory=list[str])
     model: str | None = None
     thinking_value: str | None = None
-    priority: int = 0
-    idempotency_key: str | None = None
+    priority: int = Field(default=0, ge=-(2**31), lt=2**31)
+    idempotency_key: str | None = Field(default=None, min_length=1, max_length=200)
 
 
 class QueueReply(WireModel):

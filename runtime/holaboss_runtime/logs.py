@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-REDACTED = "[redacted]"
+from holaboss_runtime.redaction import redact, worth_hiding
 
 
 class JsonLines(logging.Formatter):
@@ -27,8 +27,8 @@ class JsonLines(logging.Formatter):
         }
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
-        secrets = self.secrets()
-        return json.dumps({name: _redact(value, secrets) for name, value in line.items()}, ensure_ascii=False)
+        secrets = worth_hiding(self.secrets())
+        return json.dumps({name: redact(value, secrets) for name, value in line.items()}, ensure_ascii=False)
 
 
 def start_logging() -> JsonLines:
@@ -41,9 +41,3 @@ def start_logging() -> JsonLines:
         logging.getLogger(chatty).setLevel(logging.WARNING)
     logging.raiseExceptions = False  # a parent that closed our stderr must not make us write to it about it
     return formatter
-
-
-def _redact(text: str, secrets: frozenset[str]) -> str:
-    for secret in secrets:
-        text = text.replace(secret, REDACTED)
-    return text

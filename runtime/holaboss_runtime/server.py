@@ -179,11 +179,8 @@ def _compose(launch: Launch, prepared: _Prepared, stop: Callable[[], None]) -> R
         if (protocol := config.default_protocol()) is not None:
             harness.warm(protocol)  # its first run must not pay for the import of an SDK
 
-    def is_busy(workspace_id: str) -> bool:
-        return any(state.effective_state == "BUSY" for state in sessions.control.states(workspace_id).items)
-
     config.on_change = configured
-    workspaces.in_use = is_busy
+    workspaces.in_use = sessions.control.is_busy
     workspaces.discover()
     configured()
     return RuntimeState(
@@ -261,6 +258,10 @@ class _Server:
         self._prepared.lock.announce(url, self._prepared.poke_token)
         if launch.bridge_requested:
             log.info("the remote bridge is not part of this version; PROACTIVE_* variables have no effect")
+        if launch.host in ("0.0.0.0", "::") and not any(launch.allowed_hosts):
+            log.warning(
+                "other machines are refused until HOLABOSS_ALLOWED_HOSTS says by which name they call this one"
+            )
         log.info("listening on %s, root %s", url, launch.root)
         ready = Ready(
             url=url,

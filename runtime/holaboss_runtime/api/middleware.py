@@ -12,10 +12,10 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from pydantic_core import from_json
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holaboss_runtime.api.problems import ProblemResponse, problem
-from holaboss_runtime.errors import DomainError
+from holaboss_runtime.api.problems import ProblemResponse, problem, unexpected
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +23,12 @@ MAX_BODY_BYTES = 10 * 1024 * 1024
 OPEN_PATH = "/healthz"
 POKE_PATH = "/api/v1/lifecycle/poke"
 _WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+
+
+class RefusedBody(Exception):
+    def __init__(self, status: int, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.answer = problem(status, code, detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,28 +54,31 @@ class Gate:
         if refusal is None:
             try:
                 receive = await _bounded(scope, receive)
-            except DomainError as error:
-                refusal = problem(415 if error.kind == "invalid" else 413, error.code, error.detail)
+            except RefusedBody as error:
+                refusal = error.answer
         if refusal is not None:
             await refusal(scope, receive, send)
             return
         await self._answer(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started = False
+        started = finished = False
 
         async def watched(message: Message) -> None:
-            nonlocal started
+            nonlocal started, finished
             started = True
+            finished = message["type"] == "http.response.body" and not message.get("more_body", False)
             await send(message)
 
         try:
             await self._app(scope, receive, watched)
         except Exception:  # the boundary of a request: whatever went wrong is ours, not the client's
             log.exception("%s %s failed", scope["method"], scope["path"])
+            if finished:
+                return  # the application has said so itself
             if started:
                 raise  # the server cuts the connection, so that half an answer is not taken for a whole one
-            await problem(500, "internal", "Something went wrong inside the runtime.")(scope, receive, send)
+            await unexpected()(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> ProblemResponse | None:
         hosts = [value.decode("latin-1").lower() for name, value in scope["headers"] if name == b"host"]
@@ -108,7 +117,11 @@ def allowed_hosts(host: str, port: int, extra: Iterable[str]) -> frozenset[str]:
 
 
 async def _bounded(scope: Scope, receive: Receive) -> Receive:
-    """Read the body of a write, at most `MAX_BODY_BYTES` however it is framed, and hand it on."""
+    """Read the body of a write, at most `MAX_BODY_BYTES` however it is framed, check that it is JSON, and hand it on.
+
+    Raises `RefusedBody`. Stricter than the parser behind it: no NaN, no lone surrogates, no nesting without end,
+    which nobody after us could store or send again.
+    """
     headers = dict(scope["headers"])
     length = headers.get(b"content-length", b"0")
     if length.isdigit() and int(length) > MAX_BODY_BYTES:
@@ -126,7 +139,11 @@ async def _bounded(scope: Scope, receive: Receive) -> Receive:
         if len(body) > MAX_BODY_BYTES:
             raise _too_large()
     if body and headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
-        raise DomainError("invalid", "json_only", "A request body must be application/json.")
+        raise RefusedBody(415, "json_only", "A request body must be application/json.")
+    try:
+        from_json(body or b"null", allow_inf_nan=False, cache_strings="none")
+    except ValueError as error:
+        raise RefusedBody(400, "malformed_json", "The request body is not valid JSON.") from error
     pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
@@ -135,5 +152,5 @@ async def _bounded(scope: Scope, receive: Receive) -> Receive:
     return replay
 
 
-def _too_large() -> DomainError:
-    return DomainError("too_large", "body_too_large", "A request body may have at most 10 MiB.")
+def _too_large() -> RefusedBody:
+    return RefusedBody(413, "body_too_large", "A request body may have at most 10 MiB.")

@@ -23,7 +23,6 @@ STATUS: dict[Kind, int] = {
 }
 _CODES = {404: "route_not_found", 405: "method_not_allowed"}
 _DETAILS = {404: "There is nothing at this address.", 405: "This address does not take this method."}
-MALFORMED = "The request body is not valid JSON."
 
 
 class ProblemResponse(JSONResponse):
@@ -49,6 +48,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(DomainError, _domain)
     app.add_exception_handler(RequestValidationError, _validation)
     app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _unexpected)
 
 
 async def _domain(_request: Request, error: Exception) -> ProblemResponse:
@@ -59,8 +59,6 @@ async def _domain(_request: Request, error: Exception) -> ProblemResponse:
 async def _validation(_request: Request, error: Exception) -> ProblemResponse:
     assert isinstance(error, RequestValidationError)
     found = error.errors()
-    if any(item["type"] == "json_invalid" for item in found):
-        return problem(400, "malformed_json", MALFORMED)
     # Only where and what: `input` would echo a key that was sent in the wrong shape.
     errors = [
         {"loc": [str(part) for part in item["loc"]], "msg": item["msg"], "type": item["type"]}
@@ -73,7 +71,14 @@ async def _validation(_request: Request, error: Exception) -> ProblemResponse:
 async def _http(_request: Request, error: Exception) -> ProblemResponse:
     assert isinstance(error, HTTPException)
     status = error.status_code
-    if status == 400:  # FastAPI's word for a body it could not decode
-        return problem(400, "malformed_json", MALFORMED)
     detail = _DETAILS.get(status, HTTPStatus(status).phrase)
     return problem(status, _CODES.get(status, "error"), detail, headers=error.headers)
+
+
+def unexpected() -> ProblemResponse:
+    return problem(500, "internal", "Something went wrong inside the runtime.")
+
+
+async def _unexpected(_request: Request, _error: Exception) -> ProblemResponse:
+    """The gate has the error too, and writes it down."""
+    return unexpected()

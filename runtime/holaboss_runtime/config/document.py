@@ -10,7 +10,6 @@ import errno
 import json
 import logging
 import os
-import secrets
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,7 +36,8 @@ class ConfigFile:
         self._trouble: Trouble | None = None
         self._kept_aside: Path | None = None
         self.read()
-        self._keep_aside_if_corrupt()
+        with suppress(OSError):  # a folder that is not ours to change: the notice says what is wrong
+            self._keep_aside_if_corrupt()
 
     @property
     def notices(self) -> list[str]:
@@ -79,7 +79,7 @@ class ConfigFile:
         Blocks. Raises `DomainError` `config_not_writable`.
         """
         target = self.path.resolve()
-        partial = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
+        partial = target.with_name(f"{target.name}.part")
         try:
             if self._trouble == "denied":
                 raise PermissionError(errno.EACCES, "what is there cannot be opened")
@@ -120,10 +120,15 @@ def _parse(raw: bytes) -> Document:
     document: object = json.loads(raw)
     if not isinstance(document, dict):
         raise ValueError("not an object")
+    json.dumps(
+        document, ensure_ascii=False, allow_nan=False
+    ).encode()  # what could not be written or shown again
     return cast(Document, document)
 
 
 def _write_private(path: Path, document: Document) -> None:
+    # One name, always taken anew: a crash may leave this file behind, and there may be a key in it.
+    path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         json.dump(document, file, indent=2, ensure_ascii=False)

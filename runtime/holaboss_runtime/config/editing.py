@@ -16,9 +16,9 @@ from holaboss_runtime.config.resolution import check_model_id, resolve_target
 from holaboss_runtime.config.settings import PLACES, Settings, lookup, mapping, text
 from holaboss_runtime.errors import DomainError
 
-_PROVIDER_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
-_HEADER_NAME = re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
-_HEADER_VALUE = re.compile(r"^[\x20-\x7e]{0,4000}$")
+_PROVIDER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_HEADER_VALUE = re.compile(r"[\x20-\x7e]{0,4000}")
 
 
 def connect(document: Document, settings: Settings, provider_id: str, body: PutProvider) -> None:
@@ -121,7 +121,7 @@ def refer_to_keychain(document: Document, provider_id: str) -> None:
 
 
 def check_provider_id(provider_id: str) -> None:
-    if not _PROVIDER_ID.match(provider_id):
+    if not _PROVIDER_ID.fullmatch(provider_id):
         raise DomainError(
             "unprocessable",
             "provider_id_invalid",
@@ -156,7 +156,7 @@ def _set_address(stored: Document, provider_id: str, body: PutProvider) -> None:
 
 def _checked_headers(headers: dict[str, str]) -> dict[str, str]:
     for name, value in headers.items():
-        if not _HEADER_NAME.match(name) or not _HEADER_VALUE.match(value):
+        if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(value):
             raise DomainError("unprocessable", "header_invalid", f"{name[:100]!r} is not a valid header.")
     return dict(headers)
 

@@ -6,15 +6,23 @@ import re
 from collections.abc import Iterator
 
 from holaboss_client.config import KeyState
-from holaboss_runtime.config.builtin import PROXY_ID
+from holaboss_runtime.config.builtin import BUILTIN, DEMO_ID, PROXY_ID
+from holaboss_runtime.config.endpoints import is_loopback
 from holaboss_runtime.config.environment import Environment
 from holaboss_runtime.config.settings import ProviderEntry, Settings
 from holaboss_runtime.errors import DomainError
+from holaboss_runtime.redaction import worth_hiding
 
 KEYCHAIN = "keychain:"
-SHORTEST_SECRET = 8  # redacting «ollama» by value would eat the word everywhere
-_VALID = re.compile(r"^[\x21-\x7e]{1,8192}$")
+_VALID = re.compile(r"[\x21-\x7e]{1,8192}")
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
+
+
+def needs_key(entry: ProviderEntry) -> bool:
+    """A vendor does; a server on this computer does not, and an endpoint of the person's own only when one was kept."""
+    if entry.id == DEMO_ID or is_loopback(entry.base_url):
+        return False
+    return entry.id in BUILTIN or bool(entry.api_key)
 
 
 class KeyRing:
@@ -35,7 +43,7 @@ class KeyRing:
     def put(self, provider_id: str, value: str) -> None:
         """Raises `DomainError` `key_invalid` for what no HTTP header can carry."""
         value = value.strip()
-        if not _VALID.match(value):
+        if not _VALID.fullmatch(value):
             raise DomainError(
                 "unprocessable", "key_invalid", "This is not a key: it is empty or has spaces in it."
             )
@@ -63,7 +71,7 @@ class KeyRing:
         """Everything that must not be shown: keys from everywhere, and headers that look like one."""
         found = {*self._memory.values(), *self._environment.keys.values(), *self._of_settings(settings)}
         found.add(self._environment.overrides.get("auth_token", ""))
-        return frozenset(value for value in found if len(value) >= SHORTEST_SECRET)
+        return frozenset(worth_hiding(found))
 
     def _find(self, entry: ProviderEntry) -> tuple[KeyState, str | None]:
         if entry.id == PROXY_ID and (token := self._environment.overrides.get("auth_token")):

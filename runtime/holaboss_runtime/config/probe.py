@@ -59,7 +59,7 @@ async def _ask(
 ) -> ProviderTest:
     url = _models_url(target)
     (status, content), models = await list_models(client, url)
-    if models is None and status in (200, 404) and is_loopback(url) and entry.id != DEMO_ID:
+    if models is None and status in (200, 404) and _may_be_ollama(url) and entry.id != DEMO_ID:
         _, models = await list_models(client, _root(url) + "/api/tags")
     if models is None:
         return _refusal(status, content, url)
@@ -71,6 +71,11 @@ async def _ask(
         return ProviderTest(outcome="no_such_model", detail=detail, models=models)
     count = "1 model is" if len(models) == 1 else f"{len(models)} models are"
     return ProviderTest(outcome="ok", detail=f"Connected. {count} available.", models=models)
+
+
+def _may_be_ollama(url: str) -> bool:
+    """An old Ollama lists its models elsewhere, but answers under `/v1`; with any other path chats would go astray."""
+    return is_loopback(url) and urlsplit(url).path == "/v1/models"
 
 
 async def _key_refused(client: httpx.AsyncClient, target: Endpoint) -> bool:

@@ -30,9 +30,9 @@ from holaboss_runtime.config import editing
 from holaboss_runtime.config.builtin import BUILTIN, DEMO_ID, PROXY_ID
 from holaboss_runtime.config.demo import DemoProvider
 from holaboss_runtime.config.document import ConfigFile, Document
-from holaboss_runtime.config.endpoints import WireProtocol, endpoint, is_loopback, url_problem
+from holaboss_runtime.config.endpoints import WireProtocol, endpoint, url_problem
 from holaboss_runtime.config.environment import Environment
-from holaboss_runtime.config.keys import KeyRing
+from holaboss_runtime.config.keys import KeyRing, needs_key
 from holaboss_runtime.config.resolution import resolve_target
 from holaboss_runtime.config.settings import ProviderEntry, Settings, read_settings
 from holaboss_runtime.config.views import catalogue_of, config_view
@@ -131,7 +131,7 @@ class ConfigService:
             )
         target = endpoint(entry.kind, entry.base_url, provider_id, model)
         key = self._keys.key(entry)
-        if key is None and not is_loopback(entry.base_url):
+        if key is None and needs_key(entry):
             raise DomainError(
                 "unavailable",
                 "provider_key_missing",

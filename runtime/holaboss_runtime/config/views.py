@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from holaboss_client.config import ModelTarget, ProviderCatalogue, ProviderView, RuntimeConfig
-from holaboss_runtime.config.builtin import BUILTIN, BUILTIN_PROVIDERS, DEMO_ID, PROXY_ID
+from holaboss_runtime.config.builtin import BUILTIN, BUILTIN_PROVIDERS, PROXY_ID
 from holaboss_runtime.config.document import ConfigFile
-from holaboss_runtime.config.endpoints import endpoint, is_loopback, url_problem
-from holaboss_runtime.config.keys import KeyRing
+from holaboss_runtime.config.endpoints import endpoint, url_problem
+from holaboss_runtime.config.keys import KeyRing, needs_key
 from holaboss_runtime.config.resolution import resolve_target
 from holaboss_runtime.config.settings import ProviderEntry, Settings
 from holaboss_runtime.errors import DomainError
@@ -75,7 +75,7 @@ def _provider_view(provider_id: str, settings: Settings, keys: KeyRing) -> Provi
         effective_url=effective,
         default_base_url=default_url,
         key_state=keys.state(entry),
-        key_required=provider_id != DEMO_ID and not is_loopback(effective),
+        key_required=needs_key(entry),
         models=models,
         default_models=list(builtin.models) if builtin else [],
         background_model=builtin.background_model if builtin else None,

@@ -11,26 +11,21 @@ from typing import Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from holaboss_runtime.harness.contract import RunPackage
+from holaboss_runtime.redaction import redact, worth_hiding
 from holaboss_runtime.runs import fingerprint
 from holaboss_runtime.runs.sections import Prompt
 from holaboss_runtime.store.request_snapshots import RequestSnapshot
 
 SCHEMA_VERSION = 1
 KIND = "harness_host_request"
-REDACTED = "[redacted]"
-_SHORTEST_SECRET = 6
-"""Shorter values are placeholders ("none", "ollama" has six) and would tear ordinary words apart."""
 
 
 class Redactor:
     def __init__(self, secrets: Iterable[str]) -> None:
-        # Longest first: a secret may contain another.
-        self._secrets = sorted((s for s in secrets if len(s) > _SHORTEST_SECRET), key=len, reverse=True)
+        self._secrets = worth_hiding(secrets)
 
     def text(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, REDACTED)
-        return text
+        return redact(text, self._secrets)
 
     def value(self, value: Any) -> Any:  # noqa: ANN401
         if isinstance(value, str):

@@ -102,6 +102,9 @@ class SessionControl:
         items = [derive_state(facts) for facts in self._records.facts.of_workspace(workspace_id)]
         return SessionStateList(items=items, count=len(items))
 
+    def is_busy(self, workspace_id: str) -> bool:
+        return self._records.wakes.any_running(workspace_id)
+
     def _pause_run(self, session_id: str, input_id: str) -> InputReply:
         with self._records.database.transaction():
             if self._orchestrator.cancel_run(session_id, USER_PAUSE) is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from holaboss_client.base import new_id
 from holaboss_client.sessions import CreateSession, PatchSession, Session, SessionList
 from holaboss_runtime.errors import DomainError, not_found
@@ -12,6 +14,9 @@ from holaboss_runtime.store.sessions import SessionRecord
 
 MAIN_SESSION = "main_session"
 WORKSPACE_SESSION = "workspace_session"
+_SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,199}")
+"""What fits into one segment of an address as it is."""
+
 CLIENT_KINDS = frozenset({WORKSPACE_SESSION, "onboarding", "task_proposal", "cronjob", "subagent"})
 
 
@@ -31,7 +36,7 @@ class SessionDirectory:
                 f"A session of kind {body.kind!r} cannot be made this way. Leave the kind out.",
             )
         with self._records.database.transaction():
-            session_id = body.session_id or new_id()
+            session_id = new_id() if body.session_id is None else body.session_id
             if self._records.sessions.get(session_id) is not None:
                 raise DomainError(
                     "conflict",
@@ -111,6 +116,12 @@ class SessionDirectory:
         title: str | None = None,
         parent: str | None = None,
     ) -> SessionRecord:
+        if not _SESSION_ID.fullmatch(session_id):
+            raise DomainError(
+                "unprocessable",
+                "session_id_invalid",
+                "A session id has at most 200 letters, digits, dots, dashes, colons, at signs and underscores.",
+            )
         self._records.sessions.create(
             session_id, workspace_id, kind=kind, created_by=created_by, title=title, parent_session_id=parent
         )

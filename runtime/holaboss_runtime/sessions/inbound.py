@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -133,14 +134,24 @@ def message_payload(body: QueueRequest, folder: Path) -> dict[str, Any]:
 
 def _check_attachment(attachment: dict[str, Any], folder: Path) -> None:
     path = attachment.get("workspace_path")
-    if not isinstance(path, str) or not path:
+    # Flat and finite: it is stored with the message and goes back to every client that reads the history.
+    plain = all(
+        value is None or isinstance(value, str | int) or _is_finite(value) for value in attachment.values()
+    )
+    if not isinstance(path, str) or not path or not plain:
         raise DomainError(
-            "unprocessable", "attachment_invalid", "An attachment must name a file with `workspace_path`."
+            "unprocessable",
+            "attachment_invalid",
+            "An attachment must name a file with `workspace_path`, and consists of plain values.",
         )
     if not resolve_inside(folder, path).exists():
         raise DomainError(
             "unprocessable", "attachment_missing", f"There is no file {path!r} in the workspace to attach."
         )
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, float) and math.isfinite(value)
 
 
 def _title(payload: dict[str, Any]) -> str | None:

@@ -74,7 +74,8 @@ async def follow_outputs(
 ) -> AsyncGenerator[list[OutputEvent] | Ping | Shutdown]:
     """Batches of events after `query.after_id` and all that come later, until a terminal event if the query says so.
 
-    Only deltas wait for the end of a window; anything else is sent at once, with the deltas before it.
+    Only deltas wait for the end of a window; anything else is sent at once, with the deltas before it. So is a full
+    batch: a long replay must neither pile up in memory nor keep the event loop to itself.
     """
     loop = asyncio.get_running_loop()
     signal = outputs.signal(query.session_id)
@@ -89,7 +90,7 @@ async def follow_outputs(
                 seen = fresh[-1].id
                 held += fresh
             now = loop.time()
-            if held and (now >= window_ends or not _only_deltas(held)):
+            if held and (now >= window_ends or len(fresh) == _BATCH or not _only_deltas(held)):
                 batch = _until_terminal(held) if query.stop_on_terminal else held
                 yield coalesce(batch) if query.coalesce_s else batch
                 if query.stop_on_terminal and batch[-1].is_terminal:

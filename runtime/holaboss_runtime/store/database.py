@@ -15,6 +15,8 @@ from typing import Any, Protocol, cast
 
 import apsw
 
+from holaboss_runtime.errors import DomainError
+
 Row = dict[str, Any]
 Value = str | int | float | bytes | None
 
@@ -110,7 +112,7 @@ class Database:
         """All or nothing. Inside another transaction it joins that one.
 
         `durable` waits until the commit is on the disk; without it a power cut may lose the newest commits, though it
-        can never damage the file.
+        can never damage the file. Raises `DomainError` `disk_full`; nothing is changed then.
         """
         if self._depth:
             self._depth += 1
@@ -123,6 +125,12 @@ class Database:
             self._connection.execute("PRAGMA synchronous = FULL")
         try:
             yield from self._outermost()
+        except apsw.FullError as error:
+            raise DomainError(
+                "unavailable",
+                "disk_full",
+                "The disk is full, so nothing was saved. Free some space and try again.",
+            ) from error
         finally:
             if durable:
                 self._connection.execute("PRAGMA synchronous = NORMAL")

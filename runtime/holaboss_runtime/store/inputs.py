@@ -15,6 +15,9 @@ from holaboss_client.base import utc_now
 from holaboss_runtime.store.database import Database, Row
 from holaboss_runtime.store.json_text import encode
 
+AT_ONCE = ""
+"""Sorts before every time: a clock that is set back must not make a message wait for it."""
+
 QUEUED = "QUEUED"
 CLAIMED = "CLAIMED"
 DONE = "DONE"
@@ -77,7 +80,7 @@ class InputRecords:
                 workspace_id,
                 encode(payload),
                 priority,
-                available_at or now,
+                available_at or AT_ONCE,
                 idempotency_key,
                 now,
                 now,

@@ -45,6 +45,15 @@ class WakeRecords:
         )
         return None if row is None else _record(row)
 
+    def any_running(self, workspace_id: str) -> bool:
+        """Whether a run goes on in any session of the workspace, archived ones too."""
+        found = self._database.scalar(
+            "SELECT 1 FROM wakes w JOIN agent_sessions s ON s.session_id = w.session_id"
+            " WHERE w.ended_at IS NULL AND s.workspace_id = ? LIMIT 1",
+            (workspace_id,),
+        )
+        return found is not None
+
     def latest_of(self, input_id: str) -> WakeRecord | None:
         row = self._database.row(
             "SELECT * FROM wakes WHERE lead_input_id = ? ORDER BY seq DESC LIMIT 1", (input_id,)

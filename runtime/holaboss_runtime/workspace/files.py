@@ -20,7 +20,7 @@ from holaboss_client.events import Change
 from holaboss_client.workspaces import FileContent, FileEntry, FileWritten, FolderListing, PutFile
 from holaboss_runtime.errors import DomainError
 from holaboss_runtime.store.change_log import ChangeLog
-from holaboss_runtime.workspace.paths import resolve_inside
+from holaboss_runtime.workspace.paths import NotAFileError, open_regular, resolve_inside
 from holaboss_runtime.workspace.registry import WorkspaceRegistry
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
@@ -112,12 +112,8 @@ def _kind(mode: int) -> EntryKind:
 def _read(root: Path, path: str) -> FileContent:
     target, shown = _open_path(root, path)
     try:
-        # Non-blocking: opening a named pipe must not wait for a writer for ever.
-        descriptor = os.open(target, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        with os.fdopen(descriptor, "rb") as file:
-            info = os.fstat(descriptor)
-            if not stat.S_ISREG(info.st_mode):
-                raise DomainError("invalid", "not_a_file", f"{path!r} is not a file.")
+        with open_regular(target) as file:
+            info = os.fstat(file.fileno())
             content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise _missing("file", path, error) from error
@@ -166,7 +162,8 @@ def _check_unchanged(target: Path, path: str, expected: str | None) -> None:
     if expected is None:
         return
     try:
-        found = hashlib.sha256(target.read_bytes()).hexdigest()
+        with open_regular(target) as file:
+            found = hashlib.sha256(file.read(MAX_FILE_BYTES + 1)).hexdigest()
     except FileNotFoundError:
         found = ""
     except OSError as error:
@@ -204,6 +201,6 @@ def _missing(noun: str, path: str, error: OSError) -> DomainError:
         return DomainError(
             "not_found", f"{noun}_not_found", f"There is no {noun} {path!r} in this workspace."
         )
-    if isinstance(error, IsADirectoryError):
-        return DomainError("invalid", "not_a_file", f"{path!r} is a folder.")
+    if isinstance(error, NotAFileError):
+        return DomainError("invalid", "not_a_file", f"{path!r} is not a file.")
     return DomainError("conflict", f"{noun}_unreadable", f"{path!r} cannot be opened: {error.strerror}.")

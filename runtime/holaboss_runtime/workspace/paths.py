@@ -1,15 +1,22 @@
-"""`resolve_inside`: the only way from a path that somebody else wrote to a file inside a folder.
+"""`resolve_inside` and `open_regular`: the only way from a path that somebody else wrote to a file inside a folder.
 
 It deliberately imports almost nothing: the tools of the harness host use it for every call.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import stat
 from pathlib import Path
+from typing import BinaryIO
 
 from holaboss_runtime.errors import DomainError
 
+_READING = (
+    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+)
 _DRIVE = re.compile(r"^[A-Za-z]:($|[\\/])")
 
 
@@ -34,6 +41,22 @@ def resolve_inside(root: Path, path: str) -> Path:
     if not resolved.is_relative_to(base):
         raise _outside(path)
     return resolved
+
+
+class NotAFileError(OSError):
+    """What is there is a folder, a pipe or a device."""
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open, for reading, a path that `resolve_inside` gave. Raises `OSError`, `NotAFileError` for all but files.
+
+    A link made since is not followed, and nothing that could make a reader wait or read for ever is opened.
+    """
+    descriptor = os.open(path, _READING)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise NotAFileError(errno.EINVAL, "it is not a file")
+    return os.fdopen(descriptor, "rb")
 
 
 def _outside(path: str) -> DomainError:

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from holaboss_runtime.errors import DomainError
+from holaboss_runtime.workspace.paths import open_regular, resolve_inside
 
 PLAN_FILE = "workspace.yaml"
 POLICY_FILE = "AGENTS.md"
 MAX_BYTES = 1024 * 1024
-_TOOL_ID = re.compile(r"^[A-Za-z0-9_-]+\.[A-Za-z0-9_.-]+$")
+_TOOL_ID = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_.-]+")
 _CATALOG_SERVER = "workspace"
 
 Section = dict[str, Any]
@@ -37,7 +38,7 @@ def load_plan(folder: Path) -> WorkspacePlan:
     Raises `DomainError` (`unprocessable`) with a code of the workspace contract, and `path` and `hint` as
     context.
     """
-    raw = _read(folder / PLAN_FILE)
+    raw = _read(folder, PLAN_FILE)
     checksum = hashlib.sha256(raw).hexdigest()
     document = _parse(raw)
     if not document:
@@ -49,26 +50,27 @@ def load_plan(folder: Path) -> WorkspacePlan:
 
 def read_policy(folder: Path) -> str:
     """The text of `AGENTS.md`, which is part of every prompt; `""` when there is none."""
-    return _read(folder / POLICY_FILE).decode("utf-8", "replace").removeprefix("\ufeff")
+    return _read(folder, POLICY_FILE).decode("utf-8", "replace").removeprefix("\ufeff")
 
 
-def _read(path: Path) -> bytes:
+def _read(folder: Path, name: str) -> bytes:
+    """What an agent can write must not lead out of the workspace either: a link could put any file into a prompt."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise _invalid(
-                "workspace_config_too_large", path.name, "The file is larger than 1 MiB.", "Shorten it."
-            )
-        return path.read_bytes()
+        with open_regular(resolve_inside(folder, name)) as file:
+            content = file.read(MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return b""
-    except OSError as error:
-        reason = error.strerror or "it cannot be read"
+    except (OSError, DomainError) as error:
+        reason = getattr(error, "strerror", None) or "it leads out of the workspace"
         raise _invalid(
             "workspace_config_unreadable",
-            path.name,
+            name,
             f"The file cannot be read: {reason}.",
-            "Check its permissions.",
+            "Check what is there and its permissions.",
         ) from error
+    if len(content) > MAX_BYTES:
+        raise _invalid("workspace_config_too_large", name, "The file is larger than 1 MiB.", "Shorten it.")
+    return content
 
 
 def _parse(raw: bytes) -> Section:
@@ -139,7 +141,7 @@ def _check_tools(document: Section) -> None:
         raise _bad_tool(listed, "`tool_ids` must be a list")
     seen: set[str] = set()
     for tool in cast(list[object], listed):
-        if not isinstance(tool, str) or not _TOOL_ID.match(tool):
+        if not isinstance(tool, str) or not _TOOL_ID.fullmatch(tool):
             raise _bad_tool(tool, "A tool id looks like `server.tool`")
         if tool in seen:
             raise _bad_tool(tool, "A tool is listed twice")

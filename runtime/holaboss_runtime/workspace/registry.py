@@ -27,7 +27,7 @@ from holaboss_runtime.workspace.plan import load_plan
 from holaboss_runtime.workspace.scaffold import write_scaffold
 
 MAX_NAME = 200
-_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _HARNESSES = frozenset({"native", "pi"})
 _STATUSES = frozenset({"provisioning", "active", "error"})
 
@@ -49,7 +49,7 @@ class WorkspaceRegistry:
         """Follow folders that were renamed below the managed root, and register those the database forgot."""
         for folder in _folders(self._managed):
             workspace_id = read_marker(folder)
-            if workspace_id is None or not _ID.match(workspace_id):
+            if workspace_id is None or not _ID.fullmatch(workspace_id):
                 continue
             row = self._rows.get(workspace_id)
             if row is None:
@@ -94,12 +94,15 @@ class WorkspaceRegistry:
             existed = path.exists()
             try:
                 await asyncio.to_thread(write_scaffold, path, workspace_id, name)
+                self._insert(body.model_copy(update={"status": status, "name": name}), workspace_id, path)
+            except DomainError:
+                await asyncio.to_thread(_undo_scaffold, path, workspace_id, existed=existed)
+                raise
             except OSError as error:
                 await asyncio.to_thread(_undo_scaffold, path, workspace_id, existed=existed)
                 raise invalid(
                     f"{path} cannot be written: {error.strerror}. Choose another folder."
                 ) from error
-            self._insert(body.model_copy(update={"status": status, "name": name}), workspace_id, path)
         await git.initialise(path)
         return self.get(workspace_id)
 
@@ -122,9 +125,10 @@ class WorkspaceRegistry:
     async def delete(self, workspace_id: str, *, keep_files: bool | None = None) -> None:
         """Forget a workspace and remove its folder.
 
-        Without `keep_files` a folder the runtime placed goes entirely and one a person chose loses only our
-        own state; true and false decide it either way. Raises conflict `workspace_identity_mismatch` for a
-        folder that does not carry the marker of this workspace; nothing is touched then.
+        Without `keep_files` a folder the runtime placed goes entirely, and one a person chose, at creation or
+        later, loses only our own state; true and false decide it either way. Raises conflict
+        `workspace_identity_mismatch` for a folder that does not carry the marker of this workspace; nothing is
+        touched then.
         """
         row = self._live(workspace_id)
         path = Path(row["workspace_path"])
@@ -142,7 +146,8 @@ class WorkspaceRegistry:
                 " Move the folder away first if the workspace should be forgotten.",
                 workspace_path=str(path),
             )
-        wipe = bool(row["managed"]) if keep_files is None else not keep_files
+        placed_by_us = bool(row["managed"]) and path.is_relative_to(self._managed)
+        wipe = placed_by_us if keep_files is None else not keep_files
         tombstone = f"__deleted__/{workspace_id}/{time.time_ns() // 1_000_000}"
         now = utc_now()
         self._update(workspace_id, {"status": "deleted", "workspace_path": tombstone, "deleted_at_utc": now})
@@ -157,7 +162,7 @@ class WorkspaceRegistry:
     def _free_id(self, requested: str | None) -> str:
         if requested is None:
             return new_id()
-        if not _ID.match(requested):
+        if not _ID.fullmatch(requested):
             raise _unprocessable(
                 "workspace_id_invalid",
                 "A workspace id has at most 128 letters, digits, dots, dashes and underscores.",

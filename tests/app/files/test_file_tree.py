@@ -76,6 +76,17 @@ def test_a_change_reads_only_the_folder_it_is_in_and_keeps_the_rest(shelf: Shelf
     assert tree.isExpanded(model.index_of("notes"))
 
 
+def test_a_change_in_a_folder_that_is_new_shows_that_folder(shelf: Shelf) -> None:
+    shelf.open()
+    shelf.runtime.files |= {"plans/2027/spring.md": b""}
+    shelf.changed("plans/2027/spring.md")
+    assert "plans" in shelf.rows()
+    shelf.runtime.files |= {"notes/deep/deeper/x.md": b""}
+    shelf.runtime.calls.clear()
+    shelf.changed("notes/deep/deeper/x.md")
+    assert shelf.runtime.calls == [("GET", "one:")], "nobody has opened anything below"
+
+
 def test_a_file_that_becomes_a_folder_is_shown_as_one(shelf: Shelf) -> None:
     shelf.open()
     del shelf.runtime.files["AGENTS.md"]

@@ -152,7 +152,17 @@ def test_only_json_is_taken(send: Send, content_type: str | None, path: str) -> 
 
 @pytest.mark.parametrize(
     "body",
-    [b"{", b"{'name': 1}", b'{"name": "x"} trailing', b"\xff\xfe\x00", b"[" * 200_000, b"1" * 5_000],
+    [
+        b"{",
+        b"{'name': 1}",
+        b'{"name": "x"} trailing',
+        b"\xff\xfe\x00",
+        b"[" * 200_000,
+        b"1" * 5_000,
+        b'{"name": "\\ud800"}',
+        b'{"name": NaN}',
+        b'{"name": ' + b"[" * 500 + b"]" * 500 + b"}",
+    ],
 )
 def test_malformed_json(send: Send, body: bytes) -> None:
     refused(send, send("POST", "/api/v1/workspaces", None, body), 400, "malformed_json")
@@ -176,6 +186,8 @@ def test_malformed_json(send: Send, body: bytes) -> None:
         ("PUT", "/api/v1/runtime/profile", {"name": "x", "name_source": "guess"}),
         ("PUT", "/api/v1/runtime/config", {"holaboss": 1}),
         ("POST", "/api/v1/agent-sessions/queue", {"text": "hi"}),
+        ("POST", "/api/v1/agent-sessions/queue", {"workspace_id": "w", "text": "hi", "priority": 2**70}),
+        ("POST", "/api/v1/agent-sessions/queue", {"workspace_id": "w", "text": "hi", "idempotency_key": ""}),
         ("GET", "/api/v1/agent-sessions", None),
     ],
 )
@@ -248,3 +260,20 @@ def test_the_poke_token_opens_the_poke_route_and_no_other(send: Send, runtime: R
     assert send("POST", "/api/v1/lifecycle/poke", poke).status == 200
     for method, path in (("GET", "/api/v1/version"), ("POST", "/api/v1/lifecycle/shutdown")):
         refused(send, send(method, path, poke), 401, "unauthorized")
+
+
+@pytest.mark.parametrize("position", ["-1", "1.0", "1e3", "9" * 19, "1" * 5000])
+def test_a_place_in_a_stream_that_is_none(send: Send, position: str) -> None:
+    refused(send, send("GET", "/api/v1/events", {"last-event-id": position}), 400, "last_event_id_invalid")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "code"),
+    [
+        ("providers/abc%0A", {"base_url": "http://h/v1"}, "provider_id_invalid"),
+        ("providers/abc", {"base_url": "http://h/v1", "headers": {"X-A": "v\n"}}, "header_invalid"),
+        ("providers/abc", {"base_url": "http://h/v1", "headers": {"X-A\n": "v"}}, "header_invalid"),
+    ],
+)
+def test_a_line_end_gets_into_no_name_and_no_header(send: Send, path: str, body: Any, code: str) -> None:
+    refused(send, send("PUT", f"/api/v1/runtime/{path}", None, json.dumps(body).encode()), 422, code)

@@ -6,6 +6,7 @@ import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
 
+from holaboss_runtime.api.app import build_routes
 from holaboss_runtime.api.middleware import Access, Gate, allowed_hosts
 
 pytestmark = pytest.mark.anyio
@@ -58,3 +59,11 @@ def test_which_hosts_are_answered() -> None:
     }  # fmt: skip
     assert allowed_hosts("::1", 9, ["[::2]"]) == {"127.0.0.1:9", "[::1]:9", "[::2]", "[::2]:9"}
     assert allowed_hosts("::", 9, []) == {"127.0.0.1:9"}
+
+
+@pytest.mark.allow_log("holaboss_runtime.api.middleware", "GET /api/v1/workspaces failed")
+async def test_an_unexpected_error_of_a_route_is_a_problem_too() -> None:
+    async with client(Gate(build_routes(), ACCESS)) as http:  # without the services every route needs
+        reply = await http.get("/api/v1/workspaces")
+    assert (reply.status_code, reply.json()["code"]) == (500, "internal")
+    assert reply.headers["content-type"] == "application/problem+json"

@@ -115,3 +115,28 @@ def test_a_link_to_the_file_stays_a_link(path: Path, tmp_path: Path) -> None:
     ConfigFile(path).write({"a": 1})
     assert path.is_symlink()
     assert json.loads(target.read_text()) == {"a": 1}
+
+
+def test_a_key_in_what_a_crash_left_of_a_write_does_not_stay(path: Path) -> None:
+    file = ConfigFile(path)
+    file.write({})
+    path.with_name(f"{path.name}.part").write_text("sk-marker")  # killed between writing and renaming
+    file.write({"a": 1})
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.allow_log(LOGGER, "cannot be understood")
+def test_text_that_could_not_be_written_again_is_not_understood(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_text('{"name": "\\ud800"}')
+    file = ConfigFile(path)
+    assert (file.read(), len(file.notices)) == ({}, 1)
+    file.write({"a": 1})
+
+
+@pytest.mark.skipif(not Path("/proc/version").exists(), reason="needs a file that nobody can move")
+@pytest.mark.allow_log(LOGGER, "cannot be understood")
+def test_a_corrupt_file_that_cannot_be_kept_aside_stops_nobody() -> None:
+    file = ConfigFile(Path("/proc/version"))
+    assert (file.read(), file.loaded) == ({}, False)
+    assert "cannot be understood" in file.notices[0]

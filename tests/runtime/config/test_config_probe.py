@@ -122,7 +122,10 @@ async def test_answers(make: Made, server: Callable[[], HttpServer], outcome: st
         assert result.models == ["gemini-x"]
 
 
-async def test_an_ollama_without_the_openai_list_is_asked_for_its_tags(make: Made) -> None:
+@pytest.mark.parametrize(("path", "outcome"), [("/v1", "ok"), ("/wrong", "bad_url"), ("/api", "bad_url")])
+async def test_an_ollama_without_the_openai_list_is_asked_for_its_tags(
+    make: Made, path: str, outcome: str
+) -> None:
     async def old_ollama(request: Request, wire: Wire) -> None:
         if request.path == "/api/tags":
             wire.send_json(200, {"models": [{"name": "qwen2.5:0.5b"}]})
@@ -130,8 +133,8 @@ async def test_an_ollama_without_the_openai_list_is_asked_for_its_tags(make: Mad
             wire.send(404, b"404 page not found")
 
     with HttpServer(old_ollama, port=0) as server:
-        result = await tried(make, "openai_compatible", f"{server.url}/v1", key="")
-    assert (result.outcome, result.models) == ("ok", ["qwen2.5:0.5b"])
+        result = await tried(make, "openai_compatible", server.url + path, key="")
+    assert (result.outcome, result.models) == (outcome, ["qwen2.5:0.5b"] if outcome == "ok" else [])
 
 
 @pytest.mark.parametrize(("status", "outcome"), [(200, "ok"), (401, "bad_key")])

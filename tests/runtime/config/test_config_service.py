@@ -281,6 +281,16 @@ async def test_embedded_no_key_ever_reaches_the_file(make: Made) -> None:
     assert (await handed.resolve_model(None, headers={})).api_key == KEY
 
 
+async def test_an_endpoint_of_ones_own_needs_a_key_only_once_one_was_kept(make: Made) -> None:
+    service = make()
+    await service.put_provider("gpu", PutProvider(base_url="https://gpu.example/v1", models=["m"]))
+    assert not view_of(service, "gpu").key_required
+    assert (await service.resolve_model("gpu/m", headers={})).base_url == "https://gpu.example/v1"
+    await service.put_secret("gpu", KEY)
+    assert (await service.resolve_model("gpu/m", headers={})).api_key == KEY
+    await refused(make().resolve_model("gpu/m", headers={}), "provider_key_missing")
+
+
 async def test_a_key_that_came_first_is_referred_to_when_the_provider_is_connected(make: Made) -> None:
     service = make(secrets={"anthropic_direct": KEY})
     await service.put_provider("anthropic_direct", PutProvider())

@@ -256,3 +256,40 @@ async def test_a_contained_tree_ends_with_its_command(contained: Containment, wo
     outcome = await hand.execute("bash", {"command": "(setsid sleep 1000 &); sleep 1000", "timeout": 0.3})
     assert outcome.error
     assert not descendants(os.getpid())
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("**", True), ("**/f.py", True), ("a/**/f.py", True), ("**/b/**", True), ("a/*/f.py", True), ("*.py", True),
+        ("./a/b/[ef].py", True), ("a/f.py", False), ("*/f.py", False), ("b/**", False), ("**/c/**", False),
+        ("a*", False),
+    ],
+)  # fmt: skip
+async def test_globs(use: Callable[..., Any], workspace: Path, pattern: str, found: bool) -> None:
+    (workspace / "a" / "b").mkdir(parents=True)
+    (workspace / "a" / "b" / "f.py").touch()
+    assert ("f.py" in (await use("find", pattern=pattern)).text) is found
+
+
+async def test_no_glob_takes_for_ever(use: Callable[..., Any], workspace: Path) -> None:
+    deep = workspace.joinpath(*["a"] * 60)
+    deep.mkdir(parents=True)
+    (deep / "f").touch()
+    assert (await use("find", pattern="**/a/" * 30 + "g")).text == "No files match."
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("bash", {"command": "a\0"}), ("grep", {"pattern": "a\0"})])
+async def test_a_nul_is_the_models_mistake_and_not_the_end_of_the_run(
+    use: Callable[..., Any], name: str, arguments: dict[str, str]
+) -> None:
+    outcome = await use(name, **arguments)
+    assert outcome.error
+    assert "cannot be used" in outcome.text
+
+
+async def test_texts_that_would_take_long_to_compare_are_only_counted(use: Callable[..., Any]) -> None:
+    text = "\n".join("ab"[number % 2] for number in range(15_000))
+    await use("write", path="f", content=text)
+    outcome = await use("write", path="f", content=text[::-1])
+    assert "15000 → 15000 lines" in outcome.text

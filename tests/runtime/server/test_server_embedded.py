@@ -14,6 +14,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from holaboss_client.client import RuntimeClient
 from holaboss_client.config import PutProvider
 from holaboss_client.sessions import QueueRequest
 from holaboss_client.workspaces import CreateWorkspace
@@ -63,6 +64,12 @@ def test_a_killed_server_leaves_the_root_free(tmp_path: Path) -> None:
         assert second.ready.instance_id != first.ready.instance_id
 
 
+async def ask_for_an_answer(client: RuntimeClient, provider: ScriptedProvider) -> None:
+    await client.put_provider("mine", PutProvider(base_url=provider.url, models=["scripted"]))
+    workspace = await client.create_workspace(CreateWorkspace(name="w"))
+    await client.queue(QueueRequest(workspace_id=workspace.id, text="hello", model="mine/scripted"))
+
+
 @pytest.mark.parametrize("order", [signal.SIGTERM, None])
 def test_it_comes_down_in_order_while_everything_is_busy(
     tmp_path: Path, order: signal.Signals | None
@@ -73,13 +80,11 @@ def test_it_comes_down_in_order_while_everything_is_busy(
 
     async def busy() -> None:
         async with runtime.client() as client:
-            await client.put_provider("mine", PutProvider(base_url=provider.url, models=["scripted"]))
             await client.put_provider("demo", PutProvider())
             assert (await client.test_provider("demo")).outcome == "ok"
-            workspace = await client.create_workspace(CreateWorkspace(name="w"))
             changes = client.changes()
             assert await anext(changes) is None
-            await client.queue(QueueRequest(workspace_id=workspace.id, text="hello"))
+            await ask_for_an_answer(client, provider)
             assert held.gate is not None
             await held.gate.wait_async()
             family = [child.pid for child in runtime.descendants()]
@@ -216,3 +221,22 @@ def test_the_path_to_health_imports_nothing_it_does_not_need() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True
     )
     assert ended.stdout.strip() == "[]"
+
+
+def test_a_host_that_was_stopped_does_not_outlive_a_killed_server(tmp_path: Path) -> None:
+    runtime = RuntimeProcess(tmp_path / "root", keys={"mine": KEY})
+    held = pause_after(2, say("one two three four five six"))
+
+    async def until_it_answers() -> None:
+        async with runtime.client() as client:
+            await ask_for_an_answer(client, provider)
+            assert held.gate is not None
+            await held.gate.wait_async()
+
+    with ScriptedProvider(key=KEY) as provider:
+        provider.enqueue(held)
+        runtime.start()
+        anyio.run(until_it_answers)
+        (host,) = runtime.descendants()
+        os.kill(host.pid, signal.SIGSTOP)
+        runtime.kill()

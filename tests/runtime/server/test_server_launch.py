@@ -50,7 +50,7 @@ def test_a_root_that_cannot_be_made_names_the_way_out() -> None:
 
 def test_a_log_line_is_json_without_secrets() -> None:
     formatter = JsonLines()
-    formatter.secrets = lambda: frozenset({"sk-secret", 'quo"ted'})
+    formatter.secrets = lambda: frozenset({"sk-secret", 'quo"tation'})
     try:
         raise ValueError("with sk-secret in it")
     except ValueError as error:
@@ -60,7 +60,7 @@ def test_a_log_line_is_json_without_secrets() -> None:
             "f",
             1,
             "%s and\n%s",
-            ("sk-secret", 'quo"ted'),
+            ("sk-secret", 'quo"tation'),
             (ValueError, error, error.__traceback__),
         )
     line = formatter.format(record)
@@ -69,3 +69,10 @@ def test_a_log_line_is_json_without_secrets() -> None:
     assert said["message"] == "[redacted] and\n[redacted]"
     assert "with [redacted] in it" in said["error"]
     assert (said["level"], said["logger"]) == ("error", "n")
+
+
+def test_a_placeholder_is_no_secret_to_hide() -> None:
+    formatter = JsonLines()
+    formatter.secrets = lambda: frozenset({"ollama"})
+    record = logging.LogRecord("n", logging.INFO, "f", 1, "asking ollama_direct", (), None)
+    assert json.loads(formatter.format(record))["message"] == "asking ollama_direct"

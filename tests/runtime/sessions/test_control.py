@@ -195,3 +195,36 @@ async def test_a_session_that_cannot_be_made_is_refused(core: Core, body: dict[s
 async def test_there_is_one_main_session(core: Core) -> None:
     first = core.sessions.directory.ensure_main(WORKSPACE)
     assert core.sessions.directory.ensure_main(WORKSPACE).session_id == first.session_id
+
+
+async def test_a_run_in_an_archived_session_keeps_its_workspace_busy(core: Core) -> None:
+    began, end = asyncio.Event(), asyncio.Event()
+
+    async def hold(_stage: Stage) -> None:
+        began.set()
+        await end.wait()
+
+    core.harness.script = hold
+    reply = core.send("go")
+    await began.wait()
+    core.sessions.directory.patch("s1", PatchSession(workspace_id=WORKSPACE, archived=True))
+    assert core.sessions.control.is_busy(WORKSPACE)
+    end.set()
+    await core.terminal(reply)
+    assert not core.sessions.control.is_busy(WORKSPACE)
+
+
+@pytest.mark.parametrize("session_id", ["", "a/b", "a b", "a\n", "..", "x" * 201])
+async def test_a_session_id_that_no_address_can_name(core: Core, session_id: str) -> None:
+    with pytest.raises(DomainError) as raised:
+        core.send("go", session_id)
+    assert raised.value.code == "session_id_invalid"
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), [1], {"a": 1}])
+async def test_an_attachment_that_could_not_be_shown_again(core: Core, value: object) -> None:
+    (core.folder / "f").touch()
+    with pytest.raises(DomainError) as raised:
+        core.send("go", attachments=[{"workspace_path": "f", "size_bytes": value}])
+    assert raised.value.code == "attachment_invalid"
+    core.send("go", attachments=[{"workspace_path": "f", "size_bytes": 1, "name": None, "ratio": 0.5}])

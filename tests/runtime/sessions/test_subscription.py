@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 
 import pytest
 
@@ -122,3 +123,19 @@ async def test_states_on_the_feed_are_those_a_client_would_read(core: Core) -> N
         if change.kind == Change.SESSION_STATE
     ]
     assert states == ["QUEUED", "BUSY", "IDLE"]
+
+
+async def test_a_long_replay_is_sent_in_batches_even_when_it_is_joined(core: Core) -> None:
+    """Otherwise one client that reads slowly keeps all of it in memory, and everybody else waits."""
+
+    async def much(stage: Stage) -> None:
+        for number in range(1200):
+            stage.say(f"{number} ")
+
+    core.harness.script = much
+    await core.ask("go")
+    query = OutputQuery("s1", coalesce_s=5.0)
+    async with aclosing(core.sessions.follow_outputs(query, core.lifetime)) as items:
+        batches = [item async for item in items if isinstance(item, list)]
+    ends = [batch[-1].id for batch in batches]
+    assert all(later - earlier <= 500 for earlier, later in zip([0, *ends], ends, strict=False))

@@ -120,7 +120,9 @@ def test_what_is_ready_is_the_first_of_a_free_session(records: Records) -> None:
 
 def test_nothing_is_forgotten_between_ready_and_due(records: Records) -> None:
     asked_at = from_now(-1)
-    enqueue(records, "i")  # It becomes available after the question whose time is `asked_at`.
+    enqueue(
+        records, "i", available_at=utc_now()
+    )  # It becomes available after the question whose time is `asked_at`.
     assert records.inputs.next_ready(asked_at, busy_sessions=(), waiting_inputs=()) is None
     assert records.inputs.next_due(asked_at) is not None
 
@@ -168,3 +170,11 @@ def test_a_section_is_stored_once(records: Records) -> None:
     again = RequestSnapshot("i", "k", "g", {"a": 2})
     records.snapshots.save("w", "s", again, {})
     assert records.snapshots.get("i") == again
+
+
+def test_a_clock_that_is_set_back_does_not_hold_a_message(records: Records) -> None:
+    enqueue(records, "i1")
+    an_hour_ago = from_now(-3600)
+    ready = records.inputs.next_ready(an_hour_ago, busy_sessions=(), waiting_inputs=())
+    assert ready is not None
+    assert records.inputs.next_due(an_hour_ago) is None

@@ -152,3 +152,9 @@ async def test_a_huge_folder_is_cut_and_says_so(space: Space, folder: Path) -> N
         (folder / "many" / str(number)).touch()
     listing = await space.files.list("w", "many")
     assert (len(listing.entries), listing.truncated) == (MAX_ENTRIES, True)
+
+
+async def test_saving_over_a_pipe_does_not_wait_for_it(space: Space, folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    assert await code_of(space.files.write("w", "pipe", put(b"x", expected=""))) == "not_a_file"
+    await space.files.write("w", "next", put(b"x"))

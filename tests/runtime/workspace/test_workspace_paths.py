@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holaboss_runtime.errors import DomainError
-from holaboss_runtime.workspace.paths import resolve_inside
+from holaboss_runtime.workspace.paths import NotAFileError, open_regular, resolve_inside
 
 
 @pytest.fixture
@@ -76,3 +76,15 @@ def test_nothing_ever_leads_out(root: Path, path: str) -> None:
         return
     assert os.path.realpath(resolved) == str(resolved)
     assert resolved.is_relative_to(root)
+
+
+def test_only_regular_files_are_opened(root: Path) -> None:
+    (root / "file").write_bytes(b"x")
+    with open_regular(root / "file") as file:
+        assert file.read() == b"x"
+    os.mkfifo(root / "pipe")
+    for other in ("pipe", "inner"):
+        with pytest.raises(NotAFileError):
+            open_regular(root / other)
+    with pytest.raises(OSError, match="symbolic links"):
+        open_regular(root / "loop")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,20 @@ def test_mistakes_have_a_name_and_a_way_out(tmp_path: Path, text: str, code: str
         load_plan(tmp_path)
     assert (raised.value.kind, raised.value.code) == ("unprocessable", code)
     assert raised.value.context["hint"] in raised.value.detail
+
+
+@pytest.mark.parametrize("name", ["workspace.yaml", "AGENTS.md"])
+def test_what_an_agent_put_in_the_place_of_a_file_is_not_read(tmp_path: Path, name: str) -> None:
+    """A link would put any file of this computer into a prompt; a pipe would hold the run for ever."""
+    folder = tmp_path / "w"
+    folder.mkdir()
+    (tmp_path / "secret").write_text("secret: 1")
+    (folder / name).symlink_to(tmp_path / "secret")
+    read = load_plan if name == "workspace.yaml" else read_policy
+    with pytest.raises(DomainError, match="leads out of the workspace") as raised:
+        read(folder)
+    assert raised.value.code == "workspace_config_unreadable"
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(DomainError, match="not a file"):
+        read(folder)

@@ -271,3 +271,31 @@ async def test_the_list_is_paged_newest_first(space: Space) -> None:
     assert (page.total, page.items[0].id, len(page.items)) == (3, ids[0], 2)
     assert len(space.registry.list(limit=2, offset=2).items) == 1
     assert [item.id for item in space.registry.list(status="error").items] == [ids[0]]
+
+
+async def test_a_folder_that_was_moved_to_a_place_of_the_persons_is_kept(
+    space: Space, tmp_path: Path
+) -> None:
+    made = await space.registry.create(CreateWorkspace(name="n"))
+    chosen = tmp_path / "Documents"
+    Path(made.workspace_path).rename(chosen)
+    await space.registry.patch(made.id, PatchWorkspace(workspace_path=str(chosen)))
+    await space.registry.delete(made.id)
+    assert (chosen / "AGENTS.md").exists()
+    assert not (chosen / ".holaboss").exists()
+
+
+async def test_an_id_is_one_line(space: Space) -> None:
+    with pytest.raises(DomainError) as raised:
+        await space.registry.create(CreateWorkspace(name="n", workspace_id="abc\n"))
+    assert raised.value.code == "workspace_id_invalid"
+
+
+async def test_a_full_disk_is_said_so_and_leaves_no_half_made_workspace(space: Space) -> None:
+    space.database.execute("PRAGMA max_page_count = 1")
+    body = CreateWorkspace(name="n", workspace_id="w", error_message="x" * 100_000)
+    await refused(space.registry.create(body), "unavailable", "disk_full")
+    assert space.registry.list().total == 0
+    assert not (space.root / "workspace" / "w").exists()
+    space.registry.discover()
+    assert space.registry.list().total == 0

@@ -57,10 +57,11 @@ class FileTreeModel(QAbstractItemModel):
         self.endResetModel()
 
     def reload(self, paths: list[str] | None = None) -> None:
-        """Ask again for the loaded folders that hold one of `paths`; for all of them without paths."""
+        """Ask again for the loaded folders that show one of `paths`; for all of them without paths."""
         wanted = self.loaded_folders() or [""]
         if paths:
-            changed = {path.rpartition("/")[0] for path in paths} | set(paths)
+            loaded = set(wanted)
+            changed = {_nearest(path, loaded) for path in paths} | set(paths)
             wanted = [folder for folder in wanted if folder in changed]
         for folder in wanted:
             self.folder_wanted.emit(folder)
@@ -190,6 +191,16 @@ class FileTreeModel(QAbstractItemModel):
                 return None
             node = found
         return node
+
+
+def _nearest(path: str, loaded: set[str]) -> str:
+    """The loaded folder in which a change of `path` shows: a file in a new folder shows as that folder, further up."""
+    folder = path
+    while folder:
+        folder = folder.rpartition("/")[0]
+        if folder in loaded:
+            break
+    return folder
 
 
 def _root() -> Node:

@@ -7,6 +7,7 @@ A stream ends with an `event: shutdown` when the server stops.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Annotated
@@ -24,6 +25,7 @@ router = APIRouter(prefix="/api/v1")
 
 LastEventId = Annotated[str | None, Header(alias="last-event-id")]
 _LARGEST_ROW_ID = 2**62
+_ROW_ID = re.compile(r"[0-9]{1,19}")
 
 
 class EventStream(StreamingResponse):
@@ -120,7 +122,7 @@ def _frame(event: str, row_id: int, data: str) -> bytes:
 def _row_id(header: str | None) -> int | None:
     if header is None or not header.strip():
         return None
-    if not header.isascii() or not header.isdigit() or int(header) > _LARGEST_ROW_ID:
+    if not _ROW_ID.fullmatch(header) or int(header) > _LARGEST_ROW_ID:
         raise DomainError(
             "invalid",
             "last_event_id_invalid",

@@ -5,7 +5,6 @@ A payload names the provider and the model, says whether trying again may help, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from pydantic_ai import exceptions as ai
@@ -13,9 +12,9 @@ from pydantic_ai import exceptions as ai
 from holaboss_runtime.harness.contract import RunPackage
 from holaboss_runtime.harness.host.text import clip, valid_text
 from holaboss_runtime.harness.host.tools.base import ToolError
+from holaboss_runtime.redaction import redact, worth_hiding
 
 _LONGEST_REASON = 600
-_SHORTEST_SECRET = 6
 _RETRYABLE_STATUS = frozenset({408, 429})
 
 
@@ -181,16 +180,9 @@ def failure_payload(error: BaseException, package: RunPackage) -> dict[str, Any]
     return payload
 
 
-def redact(text: str, secrets: Iterable[str]) -> str:
-    for secret in secrets:
-        text = text.replace(secret, "[redacted]")
-    return text
-
-
 def _secrets(package: RunPackage) -> list[str]:
     client = package.model_client
-    values = [client.api_key, *client.default_headers.values()]
-    return sorted((value for value in values if len(value) >= _SHORTEST_SECRET), key=len, reverse=True)
+    return worth_hiding([client.api_key, *client.default_headers.values()])
 
 
 def _failure_of(error: BaseException) -> Failure:

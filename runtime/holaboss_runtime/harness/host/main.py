@@ -40,7 +40,8 @@ def main() -> int:
     incoming, outgoing = claim_standard_streams()
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     become_subreaper()
-    die_with_parent(signal.SIGTERM)
+    # A host that was stopped (SIGSTOP) hears nothing but this, and then finds its input at its end.
+    die_with_parent(signal.SIGCONT)
     asyncio.run(_serve(incoming, outgoing))
     _vanish()
     return 0
@@ -155,7 +156,7 @@ class Host:
             # More than a frame holds. Text and tools were streamed; only the memory of this run is lost.
             result = terminal.result
             slim = result and result.model_copy(
-                update={"history": None, "assistant_text": result.assistant_text[:100_000]}
+                update={"history": None, "assistant_text": result.assistant_text[:100_000], "tool_calls": []}
             )
             self._writer.send(RunDone(run_id=run_id, event=terminal.model_copy(update={"result": slim})))
 

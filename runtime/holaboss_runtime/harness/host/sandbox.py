@@ -45,6 +45,8 @@ class LocalSandbox:
             return ToolOutcome(_explain(error), error=True)
         except ToolError as error:
             return ToolOutcome(str(error), error=True)
+        except ValueError:  # a NUL, which no command line can carry
+            return ToolOutcome("The arguments contain a character that cannot be used here.", error=True)
         except OSError as error:
             return ToolOutcome(f"The system refused: {error.strerror or error}.", error=True)
 

@@ -10,24 +10,24 @@ from contextlib import suppress
 from pathlib import Path
 
 from holaboss_runtime.harness.host.tools.base import ToolError
+from holaboss_runtime.workspace.paths import NotAFileError, open_regular
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
 MAX_DIFF_CHARS = 6 * 1024
+MAX_DIFFED_LINES = 20_000  # comparing takes time that grows with the square of it
 
 
 def read_text(path: Path, shown: str) -> str:
     """The whole file, line ends untouched. Raises `ToolError` for what is missing, too big or not text."""
     try:
-        # O_NOFOLLOW: the path was resolved a moment ago; a link put there since is not followed.
-        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        with open_regular(path) as file:
+            content = file.read(MAX_FILE_BYTES + 1)
     except FileNotFoundError as error:
         raise ToolError(f"{shown} does not exist.") from error
+    except NotAFileError as error:
+        raise ToolError(f"{shown} is not a file.") from error
     except OSError as error:
         raise ToolError(f"{shown} cannot be read: {error.strerror}.") from error
-    with os.fdopen(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise ToolError(f"{shown} is not a file.")
-        content = file.read(MAX_FILE_BYTES + 1)
     if len(content) > MAX_FILE_BYTES:
         raise ToolError(f"{shown} is larger than {MAX_FILE_BYTES // 1024 // 1024} MB.")
     if b"\0" in content:
@@ -59,9 +59,10 @@ def replace_text(path: Path, shown: str, text: str) -> None:
 
 def diff_summary(shown: str, before: str, after: str) -> str:
     """A unified diff with its line counts in front, bounded."""
-    lines = list(
-        difflib.unified_diff(before.splitlines(), after.splitlines(), shown, shown, lineterm="", n=2)
-    )
+    old, new = before.splitlines(), after.splitlines()
+    if len(old) + len(new) > MAX_DIFFED_LINES:
+        return f"{len(old)} → {len(new)} lines, too many to compare"
+    lines = list(difflib.unified_diff(old, new, shown, shown, lineterm="", n=2))
     added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
     removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
     diff = "\n".join(lines)

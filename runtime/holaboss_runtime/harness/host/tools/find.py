@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import fnmatch
 import os
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pydantic import Field
@@ -37,11 +36,10 @@ def _find(workspace: Workspace, request: FindInput) -> ToolOutcome:
     top = workspace.locate(request.path)
     if not top.is_dir():
         raise ToolError(f"{workspace.name_of(top)} is not a folder.")
-    pattern = _compile(request.pattern)
+    pattern = request.pattern.removeprefix("./").split("/")
     found: list[str] = []
     for visited, path in enumerate(_files(top)):
-        relative = path.relative_to(top).as_posix()
-        if pattern.match(relative if "/" in request.pattern else path.name):
+        if _matches(path.relative_to(top).parts if len(pattern) > 1 else (path.name,), pattern):
             found.append(workspace.name_of(path))
         if len(found) > request.limit or visited > MAX_VISITED:
             found[request.limit :] = ["[there are more; narrow the pattern]"]
@@ -49,20 +47,25 @@ def _find(workspace: Workspace, request: FindInput) -> ToolOutcome:
     return ToolOutcome("\n".join(found) or "No files match.")
 
 
-def _compile(pattern: str) -> re.Pattern[str]:
-    """`*` stays within a folder name, `**/` spans any number of them."""
-    pieces = [fnmatch.translate(piece) for piece in pattern.removeprefix("./").split("/")]
-    expression = ""
-    for position, (piece, source) in enumerate(
-        zip(pieces, pattern.removeprefix("./").split("/"), strict=True)
-    ):
-        last = position == len(pieces) - 1
-        if source == "**":
-            expression += ".*" if last else "(?:[^/]+/)*"
+def _matches(names: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether the parts of a path match those of a glob: `*` stays within a name, `**` spans any number of them.
+
+    Going back to the newest `**` is enough, so no pattern of a model can make this take long.
+    """
+    at = place = restart = 0
+    spanning: int | None = None
+    while at < len(names):
+        if place < len(pattern) and pattern[place] == "**":
+            spanning, restart = place, at
+            place += 1
+        elif place < len(pattern) and fnmatch.fnmatchcase(names[at], pattern[place]):
+            at, place = at + 1, place + 1
+        elif spanning is not None:
+            restart += 1
+            at, place = restart, spanning + 1
         else:
-            body = piece.removeprefix("(?s:").removesuffix(r")\Z").replace(".*", "[^/]*")
-            expression += body if last else f"{body}/"
-    return re.compile(f"{expression}\\Z")
+            return False
+    return all(piece == "**" for piece in pattern[place:])
 
 
 def _files(top: Path) -> Iterator[Path]:
