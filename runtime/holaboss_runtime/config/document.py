@@ -64,6 +64,7 @@ class ConfigFile:
             return self._document
         try:
             self._document, self.loaded = _parse(self.path.read_bytes()), True
+            self._make_private()
         except (ValueError, RecursionError):
             # What was good stays in use: this may be an editor in the middle of saving.
             self._trouble = "corrupt"
@@ -72,6 +73,13 @@ class ConfigFile:
             self._trouble = "denied"
             log.warning("%s cannot be opened: %s", self.path, error.strerror)
         return self._document
+
+    def _make_private(self) -> None:
+        """Keys may stand in a file that a person wrote: nobody else needs to read it."""
+        if os.name == "posix" and self.path.stat().st_mode & 0o077:
+            with suppress(OSError):  # somebody else's file, whose mode is theirs to decide
+                self.path.chmod(0o600)
+                log.info("%s is readable by its owner alone now", self.path)
 
     def write(self, document: Document) -> None:
         """Replace the file: 0600, on the disk before it takes the old one's place.

@@ -33,6 +33,14 @@ def test_written_privately_and_read_back(path: Path) -> None:
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
 
 
+def test_a_file_that_others_could_read_is_made_private(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_text('{"a": 1}')
+    path.chmod(0o644)
+    assert ConfigFile(path).read() == {"a": 1}
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
 def test_an_edit_by_hand_is_noticed(path: Path) -> None:
     file = ConfigFile(path)
     file.write({"a": 1})
