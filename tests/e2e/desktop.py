@@ -63,6 +63,14 @@ class Desktop:
     def read(self, name: str, **where: Any) -> str:
         return self.ask("read", name=name, **where)["text"]
 
+    def rows(self, name: str) -> list[str]:
+        """The rows of a list or tree that are on screen."""
+        return self.ask("rows", name=name)
+
+    def open_row(self, name: str, text: str) -> None:
+        """Double-click a row."""
+        self._retry(lambda: self.ask("open_row", name=name, text=text))
+
     def screen(self) -> str:
         return self.ask("screen_text")
 

@@ -17,6 +17,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QAbstractItemView,
     QApplication,
     QComboBox,
     QLabel,
@@ -117,6 +118,29 @@ class Receiver(QObject):
     def do_read(self, request: dict[str, Any]) -> dict[str, Any]:
         widget = self._widget(request)
         return {"text": _text_of(widget), "enabled": widget.isEnabled(), "type": type(widget).__name__}
+
+    def _view(self, request: dict[str, Any]) -> QAbstractItemView:
+        view = self._widget(request)
+        if not isinstance(view, QAbstractItemView):
+            raise LookupError(f"{request['name']!r} has no rows")
+        return view
+
+    def do_rows(self, request: dict[str, Any]) -> list[str]:
+        model = self._view(request).model()
+        return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
+
+    def do_open_row(self, request: dict[str, Any]) -> None:
+        view = self._view(request)
+        model = view.model()
+        for row in range(model.rowCount()):
+            index = model.index(row, 0)
+            if index.data() == request["text"]:
+                view.scrollTo(index)
+                place = view.visualRect(index).center()
+                QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+                QTest.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+                return
+        raise LookupError(f"no row {request['text']!r} in {request['name']!r}")
 
     def do_exists(self, request: dict[str, Any]) -> bool:
         return bool(_named(request["name"]))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.desktop import Desktop
+from tests.e2e.gestures import create_workspace, say_to
 from tests.e2e.processes import Process, carries, eventually, of_home
 from tests.support.scripted_provider import Answer, ScriptedProvider, call, pause_after, say
 
@@ -53,17 +54,6 @@ def _connect(desktop: Desktop, dialect: Dialect, url: str) -> None:
     desktop.click("close-settings")
 
 
-def _create_workspace(desktop: Desktop, name: str) -> None:
-    desktop.type("workspace-name", name, replace=True)
-    desktop.click("create-workspace")
-    desktop.sees(f"What should happen in {name}?")
-
-
-def _say(desktop: Desktop, text: str) -> None:
-    desktop.type("composer", text)
-    desktop.key("Return", name="composer")
-
-
 def _everything_ended(processes: list[Process], home: Path) -> None:
     eventually(lambda: not any(p.alive for p in processes), within=5, what="every process of ours has ended")
     left = [p for p in of_home(home) if "holaboss" in p.argv or "driver" in p.argv]
@@ -83,19 +73,19 @@ def test_a_conversation_survives_a_crash_and_a_restart(
 ) -> None:
     desktop = launch("--profile-dir", str(home / "profile"))
     _connect(desktop, dialect, provider.url)
-    _create_workspace(desktop, "Ledger")
+    create_workspace(desktop, "Ledger")
 
     provider.enqueue(
         call("bash", command="echo from-the-shell"), say("The shell said **from-the-shell**, as asked.")
     )
-    _say(desktop, "Run a command, please")
+    say_to(desktop, "Run a command, please")
     desktop.sees("Run a command, please", "Ran a command", "The shell said from-the-shell, as asked.")
     assert "from-the-shell" in str(provider.requests[-1].body), "the tool's result went back to the model"
 
     cut = pause_after(6, say("These words were said before the runtime died, and these were not."))
     assert cut.gate is not None
     provider.enqueue(cut)
-    _say(desktop, "Tell me something long")
+    say_to(desktop, "Tell me something long")
     desktop.sees("These words were")
     _nowhere(MARKER_KEY, home, desktop.children())
     first_runtime = desktop.runtime()
@@ -108,7 +98,7 @@ def test_a_conversation_survives_a_crash_and_a_restart(
     cut.gate.release()
 
     provider.enqueue(say("Back again, with everything in its place."))
-    _say(desktop, "Are you there?")
+    say_to(desktop, "Are you there?")
     desktop.sees("Back again, with everything in its place.")
     assert "from-the-shell" in str(provider.requests[-1].body), "the conversation continues where it was"
 
@@ -120,11 +110,11 @@ def test_a_conversation_survives_a_crash_and_a_restart(
     again = launch("--profile-dir", str(home / "profile"))
     again.sees("Are you there?", "Back again, with everything in its place.", "Ledger")
     provider.enqueue(say("The key came from the keychain."))
-    _say(again, "And the key?")
+    say_to(again, "And the key?")
     again.sees("The key came from the keychain.")
 
     provider.enqueue(Answer(call("bash", command="sleep 1000 & setsid sleep 1000 & sleep 1000"), gate=None))
-    _say(again, "Start something that stays")
+    say_to(again, "Start something that stays")
     eventually(
         lambda: sum("sleep 1000" in p.argv for p in again.children()) >= 3, within=15, what="the command runs"
     )
@@ -147,12 +137,12 @@ def test_the_ollama_check(launch: Launch, home: Path) -> None:
         desktop.click("connect", inside=card)
         desktop.sees("Connected")
         desktop.click("close-settings")
-        _create_workspace(desktop, "Check")
+        create_workspace(desktop, "Check")
         desktop.click("model-picker")
         desktop.type("Search models", "ollama_direct/qwen2.5:0.5b")
         desktop.key("Return", name="Search models")
 
-        _say(desktop, "Reply with exactly: OK")
+        say_to(desktop, "Reply with exactly: OK")
         desktop.sees("qwen2.5:0.5b  ·")
         assert "OK" in desktop.screen().splitlines(), "the answer is that one word"
         assert ollama.requests[-1].body["model"] == "qwen2.5:0.5b"
