@@ -76,8 +76,9 @@ def _run(options: argparse.Namespace, profile: Profile, times: StartTimes) -> in
     try:
         profile.create()
     except OSError as error:
-        print(f"{profile.data_dir} cannot be used: {error.strerror}.", file=sys.stderr)  # noqa: T201
-        return _show_and_end(app, f"The data folder {profile.data_dir} cannot be used: {error.strerror}.")
+        sentence = unusable(error, profile)
+        print(sentence, file=sys.stderr)  # noqa: T201
+        return _show_and_end(app, sentence)
 
     from holaboss_app.services.diagnostics import Diagnostics
     from holaboss_app.services.single_instance import SingleInstance
@@ -168,6 +169,25 @@ async def _measure(desktop: Desktop, times: StartTimes) -> int:
         return 1
     print(times.as_json(), flush=True)  # noqa: T201
     return 0
+
+
+def unusable(error: OSError, profile: Profile) -> str:
+    """Which path is in the way, and what helps."""
+    from PySide6.QtCore import QCoreApplication
+
+    path = error.filename or profile.data_dir
+    words = QCoreApplication.translate(
+        "Application",
+        "Holaboss cannot use {path} ({why}). Make it a folder that you may write to, or start with "
+        "--profile-dir and another folder.",
+    )
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        words = QCoreApplication.translate(
+            "Application",
+            "Holaboss needs a folder at {path}, but there is a file in the way ({why}). Rename the file or move it "
+            "away, then open Holaboss again.",
+        )
+    return words.format(path=path, why=error.strerror)
 
 
 def _show_and_end(app: QApplication, sentence: str) -> int:

@@ -25,6 +25,8 @@ class RunEvent(StrEnum):
       part, in characters. Both together make every delta idempotent, however it was merged with its
       neighbours.
     - TOOL_CALL: `phase` (started, completed), `call_id, content_index, tool_name, tool_args, result, error`
+    - RUN_RETRYING: `attempt` (1 is the first repetition), `attempts` (how many there may be, the very first included),
+      `delay_s`, `message`
     - RUN_COMPLETED: `status` (success, paused, waiting_user), `usage`
     - RUN_FAILED: `type, message, provider_id, model_id, retryable`
     """

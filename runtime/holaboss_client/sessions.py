@@ -92,7 +92,8 @@ class InputReply(WireModel):
 
 
 class SessionState(WireModel):
-    """Statuses: IDLE, BUSY, WAITING_USER, ERROR, QUEUED, PAUSED."""
+    """Statuses: IDLE, BUSY, WAITING_USER, ERROR, QUEUED, PAUSED. With a `hold` (`user_pause`) nothing of the queue is
+    started until somebody resumes the session or sends another message."""
 
     workspace_id: str
     session_id: str
@@ -102,6 +103,7 @@ class SessionState(WireModel):
     heartbeat_at: str | None = None
     lease_until: str | None = None
     has_queued_inputs: bool = False
+    hold: str | None = None
     last_error: dict[str, Any] | None = None
     last_turn_status: str | None = None
     last_turn_completed_at: str | None = None

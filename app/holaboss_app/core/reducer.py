@@ -85,6 +85,18 @@ class TurnError:
 
 
 @dataclass(frozen=True, slots=True)
+class Retry:
+    """Another attempt is about to be made: its number (the very first attempt is 1), in how many seconds, and
+    why."""
+
+    attempt: int
+    attempts: int
+    """How many there may be; 0 when that is not known."""
+    delay_s: float
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens of a run."""
 
@@ -104,7 +116,7 @@ class TurnState:
         self.model_id: str | None = None
         self.error: TurnError | None = None
         self.usage: Usage | None = None
-        self.retry_message = ""
+        self.retry: Retry | None = None
         self.started_at = ""
         self.ended_at = ""
         self._parts: dict[tuple[int, str], Segment] = {}
@@ -191,7 +203,7 @@ class TurnState:
             return
         self._status_at = event.sequence
         self.status = _status(event)
-        self.retry_message = str(payload.get("message") or "") if self.status is Status.RETRYING else ""
+        self.retry = _retry(payload) if self.status is Status.RETRYING else None
         self.error = _error(payload) if self.status is Status.FAILED else None
         if self.is_final:
             self.ended_at = event.created_at
@@ -245,6 +257,16 @@ def _error(payload: Mapping[str, Any]) -> TurnError:
     )
 
 
+def _retry(payload: Mapping[str, Any]) -> Retry:
+    # The wire counts repetitions; a person counts attempts.
+    return Retry(
+        attempt=_whole_number(payload.get("attempt")) + 1,
+        attempts=_whole_number(payload.get("attempts")),
+        delay_s=_number(payload.get("delay_s")),
+        message=str(payload.get("message") or ""),
+    )
+
+
 def _usage(value: object) -> Usage | None:
     numbers = _mapping(value)
     if not numbers:
@@ -277,6 +299,10 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 def _whole_number(value: object) -> int:
     return value if isinstance(value, int) else 0
+
+
+def _number(value: object) -> float:
+    return value if isinstance(value, int | float) else 0.0
 
 
 def _text_or_none(value: object) -> str | None:

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Protocol, TypeVar, cast
 
+from PySide6.QtCore import QCoreApplication
+
 SERVICE = "holaboss"
 ANSWER_LIMIT_S = 120.0
 """Long, because the keychain may ask the person for a password first."""
@@ -125,8 +127,10 @@ class Keychain:
     def _look(self) -> tuple[KeychainState, str]:
         backend = self._opened()
         if type(backend).__module__ == "keyring.backends.SecretService" and _secret_service_locked():
-            return KeychainState.LOCKED, "The keychain is locked. Unlock it, and saved keys are used again."
-        return KeychainState.AVAILABLE, f"Keys are kept in {_spoken_name(backend)}."
+            return KeychainState.LOCKED, _tr(
+                "The keychain is locked. Unlock it, and saved keys are used again."
+            )
+        return KeychainState.AVAILABLE, _tr("Keys are kept in {place}.").format(place=_spoken_name(backend))
 
     def _remove(self, provider_id: str) -> None:
         user = self._user(provider_id)
@@ -142,7 +146,9 @@ class Keychain:
                 async with asyncio.timeout(ANSWER_LIMIT_S):
                     return await _on_thread(question)
             except TimeoutError as error:
-                message = "The keychain did not answer. Unlock it, or keep the key for this session only."
+                message = _tr(
+                    "The keychain did not answer. Unlock it, or keep the key for this session only."
+                )
                 raise KeychainError(message) from error
             except KeychainError:
                 raise
@@ -188,8 +194,10 @@ def choose_backend() -> PasswordStore:
     name = f"{type(backend).__module__}.{type(backend).__qualname__}"
     if not name.startswith(_SAFE_BACKENDS):
         raise KeychainAbsentError(
-            f"keyring is set to {name}, which does not protect what it stores. Remove that setting, "
-            "or keep keys for this session only."
+            _tr(
+                "keyring is set to {name}, which does not protect what it stores. Remove that setting, "
+                "or keep keys for this session only."
+            ).format(name=name)
         )
     return backend
 
@@ -207,8 +215,10 @@ def _platform_backend() -> PasswordStore:
     except RuntimeError:
         pass
     raise KeychainAbsentError(
-        "No keychain answers on this computer. Start one (GNOME Keyring or KWallet on Linux), "
-        "or keep keys for this session only."
+        _tr(
+            "No keychain answers on this computer. Start one (GNOME Keyring or KWallet on Linux), "
+            "or keep keys for this session only."
+        )
     )
 
 
@@ -227,12 +237,17 @@ def _secret_service_locked() -> bool:
 
 
 def _spoken_name(backend: PasswordStore) -> str:
-    names = {"macOS": "the macOS keychain", "Windows": "Windows Credential Manager"}
-    return names.get(type(backend).__module__.rpartition(".")[2], "the system keychain")
+    names = {"macOS": _tr("the macOS keychain"), "Windows": _tr("Windows Credential Manager")}
+    return names.get(type(backend).__module__.rpartition(".")[2], _tr("the system keychain"))
 
 
 def _sentence(error: Exception) -> str:
     if type(error).__name__ == "KeyringLocked":
-        return "The keychain is locked. Unlock it and try again, or keep the key for this session only."
+        return _tr("The keychain is locked. Unlock it and try again, or keep the key for this session only.")
     reason = str(error) or type(error).__name__
-    return f"The keychain refused: {reason}. Try again, or keep the key for this session only."
+    words = _tr("The keychain refused: {reason}. Try again, or keep the key for this session only.")
+    return words.format(reason=reason)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Keychain", text)

@@ -16,6 +16,8 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QCoreApplication
+
 from holaboss_app.services.runtime_log import RuntimeLog
 from holaboss_app.services.tasks import Report, Tasks
 from holaboss_client import PROTOCOL_VERSION
@@ -70,9 +72,8 @@ class RuntimeProcess:
                 creationflags=new_group,
             )
         except OSError as error:
-            message = (
-                f"The runtime could not be started: {command[0]} ({error.strerror}). Install Holaboss again."
-            )
+            words = _tr("The runtime could not be started: {program} ({why}). Install Holaboss again.")
+            message = words.format(program=command[0], why=error.strerror)
             raise StartError("not_found", message) from error
         return cls(process, log, report)
 
@@ -99,15 +100,18 @@ class RuntimeProcess:
             async with asyncio.timeout(within_s):
                 line = await self._first_line()
         except TimeoutError as error:
-            message = f"The runtime did not answer within {within_s:.0f} seconds."
+            message = _tr("The runtime did not answer within {seconds} seconds.").format(
+                seconds=round(within_s)
+            )
             raise StartError("no_answer", message) from error
         ready = await self._understood(line)
         if ready.protocol.partition(".")[0] != PROTOCOL_VERSION.partition(".")[0]:
-            raise StartError(
-                "protocol_mismatch",
-                f"This window speaks protocol {PROTOCOL_VERSION}, the runtime {ready.version} speaks "
-                f"{ready.protocol}. Install both from the same release.",
+            words = _tr(
+                "This window speaks protocol {ours}, the runtime {version} speaks {theirs}. Install both from the "
+                "same release."
             )
+            message = words.format(ours=PROTOCOL_VERSION, version=ready.version, theirs=ready.protocol)
+            raise StartError("protocol_mismatch", message)
         self._tasks.start(self._drain(self._process.stdout))
         return ready
 
@@ -117,8 +121,8 @@ class RuntimeProcess:
         await asyncio.wait([self._errors], timeout=POLITE_S)
         if code < 0:
             name = signal.Signals(-code).name if -code in {int(s) for s in signal.Signals} else str(-code)
-            return f"The runtime was stopped from outside ({name})."
-        return f"The runtime ended unexpectedly (exit status {code})."
+            return _tr("The runtime was stopped from outside ({name}).").format(name=name)
+        return _tr("The runtime ended unexpectedly (exit status {code}).").format(code=code)
 
     async def stop(self, ask: Callable[[], Awaitable[None]] | None) -> None:
         """End the child and its group within three seconds: `ask` it, close its pipe, signal it, kill it."""
@@ -157,7 +161,9 @@ class RuntimeProcess:
         try:
             failure = StartFailure.model_validate_json(line)
         except ValidationError as error:
-            message = "The program beside this window did not answer like a runtime. Install Holaboss again."
+            message = _tr(
+                "The program beside this window did not answer like a runtime. Install Holaboss again."
+            )
             raise StartError("handshake_invalid", message) from error
         raise StartError(failure.code, failure.message)
 
@@ -181,3 +187,7 @@ class RuntimeProcess:
                 os.killpg(self._process.pid, number)
             elif self._process.returncode is None:
                 self._process.terminate()
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("RuntimeProcess", text)

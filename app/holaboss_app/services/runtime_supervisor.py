@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 from holaboss_app.services.profile import Profile
 from holaboss_app.services.runtime_launch import runtime_command, runtime_environment
@@ -30,6 +31,7 @@ HOPELESS_CODES = frozenset(
         "not_found",
         "protocol_mismatch",
         "root_not_writable",
+        "settings_invalid",
         "database_newer",
         "database_foreign",
         "database_damaged",
@@ -103,6 +105,11 @@ class RuntimeSupervisor:
         self._failures = 0
         self._child: RuntimeProcess | None = None
         self._tasks = Tasks(report)
+
+    @property
+    def root(self) -> Path:
+        """The folder that the runtime owns."""
+        return self._profile.sandbox_root
 
     def start(self) -> None:
         """Begin to keep a runtime running. Nothing happens when one is already being kept."""

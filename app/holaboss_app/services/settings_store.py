@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+from PySide6.QtCore import QCoreApplication
 
 from holaboss_app.services.debounced_file import DebouncedFile
 
@@ -51,9 +52,11 @@ class SettingsStore:
             self._settings = Settings.model_validate(json.loads(content))
         except ValueError:
             kept = self._file.keep_aside()
-            self.notice = (
-                f"The settings file could not be read. It was kept as {kept}; the defaults are used."
+            words = QCoreApplication.translate(
+                "SettingsStore",
+                "The settings file could not be read. It was kept as {kept}; the defaults are used.",
             )
+            self.notice = words.format(kept=kept)
 
     @property
     def settings(self) -> Settings:

@@ -4,10 +4,11 @@ what helps."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from PySide6.QtCore import QElapsedTimer, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel, QPlainTextEdit, QProgressBar, QStackedLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QProgressBar, QStackedLayout, QWidget
 
 from holaboss_app.shell.look import button, column, frame, label, row
 from holaboss_app.theme.icons import app_icon, icon
@@ -15,16 +16,19 @@ from holaboss_app.theme.style import mono_font, scaled, theme_notifier
 from holaboss_app.theme.tokens import SMALL_POINTS
 
 SLOW_AFTER_MS = 10_000
-CARD_WIDTH = 560
+CARD_WIDTH, NOTE_WIDTH = 640, 440
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """`details` are technical lines, for the fold and the clipboard."""
+    """`details` are technical lines, for the fold and the clipboard; `folder_action` names the way to
+    `folder`."""
 
     title: str
     reason: str
     details: str = ""
+    folder_action: str = ""
+    folder: Path | None = None
 
 
 class BootPage(QWidget):
@@ -32,11 +36,13 @@ class BootPage(QWidget):
 
     restart_requested = Signal()
     open_log_requested = Signal()
+    open_folder_requested = Signal(Path)
     quit_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("boot-page")
+        self._folder: Path | None = None
         self._faces = QStackedLayout(self)
         self._elapsed = QElapsedTimer()
         self._ticks = QTimer(self, interval=1_000)
@@ -63,6 +69,10 @@ class BootPage(QWidget):
         self._title.setText(failure.title)
         self._reason.setText(failure.reason)
         self._details.setPlainText(failure.details)
+        self._folder = failure.folder
+        self._folder_button.setText(failure.folder_action)
+        self._folder_button.setAccessibleName(failure.folder_action)
+        self._folder_button.setVisible(failure.folder is not None)
         self._details_button.setVisible(bool(failure.details))
         self._details.hide()
         self._faces.setCurrentIndex(1)
@@ -83,7 +93,6 @@ class BootPage(QWidget):
         self._bar.setAccessibleName(self.tr("Starting"))
         self._note = label("", "muted", wrap=True)
         self._note.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._note.setMaximumWidth(440)
         self._waited = label("", "small")
         self._slow = QWidget()
         actions = row(self._slow, spacing=8)
@@ -93,8 +102,10 @@ class BootPage(QWidget):
         layout = column(page, margins=24, spacing=16)
         layout.addStretch(1)
         centred: list[QWidget] = [self._logo, label(self.tr("Starting Holaboss"), "heading"), self._bar]
-        for widget in [*centred, self._note, self._slow]:
+        for widget in centred:
             layout.addWidget(widget, 0, Qt.AlignmentFlag.AlignHCenter)
+        layout.addLayout(_centred(self._note))
+        layout.addWidget(self._slow, 0, Qt.AlignmentFlag.AlignHCenter)
         layout.addStretch(1)
         return page
 
@@ -118,8 +129,8 @@ class BootPage(QWidget):
         self._details_button = button(self.tr("Details"), "boot-details", self._toggle_details, kind="link")
         actions = row(spacing=8)
         actions.addWidget(self._restart)
-        actions.addWidget(button(self.tr("Copy details"), "boot-copy", self._copy))
-        actions.addWidget(button(self.tr("Open log"), "boot-failure-log", self.open_log_requested.emit))
+        self._folder_button = button(self.tr("Open folder"), "boot-folder", self._open_folder)
+        actions.addWidget(self._folder_button)
         actions.addStretch(1)
         actions.addWidget(
             button(self.tr("Quit"), "boot-failure-quit", self.quit_requested.emit, kind="ghost")
@@ -127,16 +138,19 @@ class BootPage(QWidget):
         for widget in (self._mark, self._title, self._reason):
             inside.addWidget(widget)
         inside.addLayout(actions)
-        inside.addWidget(self._details_button, 0, Qt.AlignmentFlag.AlignLeft)
+        more = row(spacing=12)
+        for link in (
+            self._details_button,
+            button(self.tr("Copy details"), "boot-copy", self._copy, kind="link"),
+            button(self.tr("Open log"), "boot-failure-log", self.open_log_requested.emit, kind="link"),
+        ):
+            more.addWidget(link)
+        more.addStretch(1)
+        inside.addLayout(more)
         inside.addWidget(self._details)
         layout = column(page, margins=24)
         layout.addStretch(1)
-        # Stretches instead of an alignment: only so does the card get the height that its wrapped lines need.
-        centred = row()
-        centred.addStretch(1)
-        centred.addWidget(card, 100)
-        centred.addStretch(1)
-        layout.addLayout(centred)
+        layout.addLayout(_centred(card))
         layout.addStretch(1)
         self._card = card
         return page
@@ -147,6 +161,10 @@ class BootPage(QWidget):
         seconds = self._elapsed.elapsed() // 1000
         self._waited.setText(self.tr("Still starting after {seconds} s").format(seconds=seconds))
         self._slow.show()
+
+    def _open_folder(self) -> None:
+        if self._folder is not None:
+            self.open_folder_requested.emit(self._folder)
 
     def _toggle_details(self) -> None:
         self._details.setVisible(self._details.isHidden())
@@ -160,4 +178,14 @@ class BootPage(QWidget):
         size = QSize(scaled(28), scaled(28))
         self._mark.setPixmap(icon("alert", "danger").pixmap(size, self.devicePixelRatioF()))
         self._card.setMaximumWidth(scaled(CARD_WIDTH))
+        self._note.setMaximumWidth(scaled(NOTE_WIDTH))
         self._details.setFont(mono_font(SMALL_POINTS))
+
+
+def _centred(widget: QWidget) -> QHBoxLayout:
+    """Stretches instead of an alignment: only so does it get the height that its wrapped lines need."""
+    line = row()
+    line.addStretch(1)
+    line.addWidget(widget, 100)
+    line.addStretch(1)
+    return line

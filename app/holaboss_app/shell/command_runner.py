@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, QUrl, Signal
@@ -79,6 +80,7 @@ class CommandRunner(QObject):
         window.boot.quit_requested.connect(self.quit_requested)
         for source in (window.boot, window.rail.dot):
             source.open_log_requested.connect(self._open_log)
+        window.boot.open_folder_requested.connect(_open_folder)
         switcher = window.switcher
         switcher.open_requested.connect(self._workspaces.open)
         switcher.create_requested.connect(self._ask_new)
@@ -95,7 +97,7 @@ class CommandRunner(QObject):
         then()
 
     def _open_log(self) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._profile.log_dir)))
+        _open_folder(self._profile.log_dir)
 
     def _open_palette(self) -> None:
         commands = [
@@ -188,3 +190,9 @@ class CommandRunner(QObject):
         dialog = ConfirmQuestion(self._window, "quit", title, text, self.tr("Quit"))
         dialog.confirmed.connect(self.quit_requested)
         dialog.open()
+
+
+def _open_folder(folder: Path) -> None:
+    """`folder`, or what is left of the way to it."""
+    there = next((path for path in (folder, *folder.parents) if path.is_dir()), folder)
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(there)))

@@ -20,13 +20,16 @@ from PySide6.QtWidgets import (
 
 from holaboss_app.shell.look import button, column, frame, label, row
 from holaboss_app.theme.icons import app_icon
-from holaboss_app.theme.style import scaled, theme_notifier
+from holaboss_app.theme.style import scale, scaled, theme_notifier
 
 if TYPE_CHECKING:
     from holaboss_client.config import LocalServer, ProviderCatalogue, ProviderView
 
 DEMO = "demo"
 WIDTH = 720
+
+LARGEST_WITH_TWO_COLUMNS = 1.3
+"""With larger text than that, two cards beside each other are wider than the window."""
 
 NAMED_MODELS = 2
 """As many models of a local server are named on its card."""
@@ -50,15 +53,19 @@ class FirstRunPage(QWidget):
         self._error = label("", "danger", wrap=True)
         self._error.setObjectName("first-run-error")
         self._error.hide()
+        self._notice = self._build_notice()
+        self._catalogue: ProviderCatalogue | None = None
+        self._servers: list[LocalServer] = []
         self._steps = QStackedWidget()
         self._steps.addWidget(self._build_providers())
         self._steps.addWidget(self._build_workspace())
         inside = QWidget()
         inside.setProperty("clear", True)
-        inside.setMaximumWidth(scaled(WIDTH))
+        self._inside = inside
         layout = column(inside, margins=24, spacing=16)
         layout.addStretch(1)
         layout.addWidget(self._logo)
+        layout.addWidget(self._notice)
         layout.addWidget(self._steps)
         layout.addWidget(self._error)
         layout.addStretch(2)
@@ -76,24 +83,31 @@ class FirstRunPage(QWidget):
         outer = column(self)
         outer.addWidget(scroll)
         theme_notifier().theme_changed.connect(self._redress)
+        theme_notifier().theme_changed.connect(self._fill_cards)
         self._redress()
 
     def show_providers(self, catalogue: ProviderCatalogue) -> None:
-        """Step one. The demo model, and every provider that is not connected."""
+        """Step one. The demo model, and every other provider; one that was found here has its card above."""
         self._error.hide()
-        _empty(self._cards)
-        for index, provider in enumerate(item for item in catalogue.providers if item.id != DEMO):
-            self._cards.addWidget(self._provider_card(provider), index // 2, index % 2)
+        self._catalogue = catalogue
+        self._fill_cards()
         demo = next((item for item in catalogue.providers if item.id == DEMO), None)
         self._demo.setVisible(demo is not None)
         self._steps.setCurrentIndex(0)
 
     def show_local_servers(self, servers: list[LocalServer]) -> None:
         """What answers on this computer; nothing is shown when nothing does."""
+        self._servers = servers
         _empty(self._found)
         for server in servers:
             self._found.addWidget(self._server_card(server))
         self._found_box.setVisible(bool(servers))
+        self._fill_cards()
+
+    def show_notices(self, sentences: list[str]) -> None:
+        """What the person should know about the configuration before anything else, on both steps."""
+        self._notice_text.setText("\n".join(sentences))
+        self._notice.setVisible(bool(sentences))
 
     def show_workspace_step(self) -> None:
         """Step two."""
@@ -106,6 +120,29 @@ class FirstRunPage(QWidget):
         self._error.setText(sentence)
         self._error.show()
         self._allow()
+
+    def _fill_cards(self) -> None:
+        _empty(self._cards)
+        columns = 1 if scale() > LARGEST_WITH_TWO_COLUMNS else 2
+        self._cards.setColumnStretch(1, columns - 1)
+        elsewhere = {DEMO, *(server.provider_id for server in self._servers)}
+        providers = self._catalogue.providers if self._catalogue is not None else []
+        for index, provider in enumerate(item for item in providers if item.id not in elsewhere):
+            self._cards.addWidget(self._provider_card(provider), index // columns, index % columns)
+
+    def _build_notice(self) -> QFrame:
+        notice = frame("warning")
+        notice.setObjectName("first-run-notice")
+        self._notice_text = label("", wrap=True, selectable=True)
+        self._notice_text.setObjectName("first-run-notice-text")
+        opened = partial(self.settings_requested.emit, "models")
+        layout = column(notice, spacing=8)
+        layout.setContentsMargins(14, 10, 14, 12)
+        layout.addWidget(self._notice_text)
+        go = button(self.tr("Open Model Providers"), "first-run-open-providers", opened)
+        layout.addWidget(go, 0, Qt.AlignmentFlag.AlignLeft)
+        notice.hide()
+        return notice
 
     def _build_providers(self) -> QWidget:
         step = QWidget()
@@ -201,6 +238,7 @@ class FirstRunPage(QWidget):
             self.create_requested.emit(name)
 
     def _redress(self) -> None:
+        self._inside.setMaximumWidth(scaled(WIDTH))
         self._logo.setPixmap(app_icon().pixmap(QSize(scaled(44), scaled(44)), self.devicePixelRatioF()))
 
 

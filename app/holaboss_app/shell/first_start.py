@@ -37,6 +37,7 @@ class FirstStart(QObject):
         return not self._workspaces.items
 
     def show_step(self) -> None:
+        self._page.show_notices(self._notices())
         if self._providers.any_connected or self._skipped:
             self._page.show_workspace_step()
         elif self._providers.catalogue is not None:
@@ -47,6 +48,18 @@ class FirstStart(QObject):
 
     async def close(self) -> None:
         await self._tasks.close()
+
+    def _notices(self) -> list[str]:
+        catalogue = self._providers.catalogue
+        if catalogue is None:
+            return []
+        names = [item.name for item in catalogue.providers if item.key_state == "literal"]
+        if not names:
+            return catalogue.notices
+        told = self.tr("The key of {names} is written in plain text in runtime-config.json.")
+        if len(names) > 1:
+            told = self.tr("The keys of {names} are written in plain text in runtime-config.json.")
+        return [*catalogue.notices, told.format(names=", ".join(names))]
 
     def _found(self, servers: list[LocalServer]) -> None:
         self._page.show_local_servers(servers)

@@ -20,6 +20,7 @@ from holaboss_app.shell.rail import Rail
 from holaboss_app.shell.switcher import WorkspaceSwitcher
 from holaboss_app.shell.toasts import Toasts
 from holaboss_app.theme.icons import app_icon
+from holaboss_app.theme.menus import rounded
 
 DEFAULT_SIZE, SMALLEST_SIZE = QSize(1280, 820), QSize(760, 520)
 FILES_WIDTH, FILES_LEAST, CHAT_LEAST = 300, 180, 360
@@ -187,7 +188,7 @@ class MainWindow(QMainWindow):
             self._actions[entry.command] = action
 
     def _add_menu(self, title: str) -> QWidget:
-        menu = self.menuBar().addMenu(title)
+        menu = rounded(self.menuBar().addMenu(title))
         menu.setObjectName(f"menu-{title}")
         return menu
 

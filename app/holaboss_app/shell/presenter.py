@@ -7,13 +7,15 @@ there, everything is detached and the window says why.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal
 
 from holaboss_app.panes.settings.presenter import SettingsPresenter
 from holaboss_app.services.runtime_supervisor import Connection, RuntimeState, RuntimeSupervisor, Stage
 from holaboss_app.services.tasks import Report, Tasks
-from holaboss_app.shell.failures import failure_of
+from holaboss_app.services.watched_transport import SILENT_AFTER_S, WatchedTransport
+from holaboss_app.shell.failures import failure_of, told
 from holaboss_app.shell.first_start import FirstStart
 from holaboss_app.shell.main_window import MainWindow, Page
 from holaboss_app.shell.providers import Providers
@@ -57,6 +59,7 @@ class AppPresenter(QObject):
         self._connection: Connection | None = None
         self._loaded = False
         self._in_settings = False
+        self._probing: asyncio.Task[None] | None = None
         self.client: RuntimeClient | None = None
         self.first_start = FirstStart(window.first_run, providers, workspaces, report)
         self._wire()
@@ -76,9 +79,11 @@ class AppPresenter(QObject):
         self._tasks.start(self._supervisor.restart(), key="restart")
 
     def suspect(self) -> None:
-        """Somebody got no answer: find out whether the runtime is only slow."""
-        if self.client is not None and self._supervisor.state.stage == Stage.HEALTHY:
-            self._tasks.start(self._probe(self.client), key="probe")
+        """Somebody got no answer yet: find out whether the runtime is only slow. One question at a time, else
+        those who ask together would never let it end."""
+        asking = self._probing is not None and not self._probing.done()
+        if self.client is not None and self._supervisor.state.stage == Stage.HEALTHY and not asking:
+            self._probing = self._tasks.start(self._probe(self.client), key="probe")
 
     async def close(self) -> None:
         """Let go of everything; the runtime itself is the supervisor's."""
@@ -95,21 +100,24 @@ class AppPresenter(QObject):
 
     def runtime_changed(self, state: RuntimeState) -> None:
         """The supervisor is somewhere else now."""
-        self._window.rail.dot.show_state(state)
+        reason = told(state, self._supervisor.root)
+        self._window.rail.dot.show_state(replace(state, reason=reason))
         connection = state.connection if state.stage in (Stage.HEALTHY, Stage.DEGRADED) else None
         if connection != self._connection:
-            self._detach(state.reason or title_of(state.stage))
+            self._detach(reason or title_of(state.stage))
             self._connection = connection
             if connection is not None:
-                self.client = RuntimeClient(connection.url, connection.token)
+                watched = WatchedTransport(self.suspect, after_s=SILENT_AFTER_S)
+                self.client = RuntimeClient(connection.url, connection.token, transport=watched)
                 self._tasks.start(self._follow_feed(self.client), key="feed")
-        self._show_runtime(state)
+        self._show_runtime(state, reason)
 
-    def _show_runtime(self, state: RuntimeState) -> None:
+    def _show_runtime(self, state: RuntimeState, reason: str) -> None:
         if state.stage == Stage.GAVE_UP:
-            log = self._supervisor.log
+            log, root = self._supervisor.log, self._supervisor.root
             self._window.banner.hide()
-            self._window.boot.show_failure(failure_of(state, log.tail(LOG_LINES), log.path))
+            self._settings.detach(reason or title_of(state.stage))
+            self._window.boot.show_failure(failure_of(state, log.tail(LOG_LINES), log.path, root))
             self._window.show_page(Page.BOOT)
         elif state.stage == Stage.HEALTHY:
             self._window.banner.hide()
@@ -118,7 +126,7 @@ class AppPresenter(QObject):
             self._window.banner.say(kept)
             self._route()
         else:
-            self._window.boot.show_preparing(state.reason if state.stage == Stage.BACKOFF else "")
+            self._window.boot.show_preparing(reason if state.stage == Stage.BACKOFF else "")
             self._route()
 
     def _detach(self, reason: str) -> None:
@@ -130,7 +138,8 @@ class AppPresenter(QObject):
         self._providers.detach()
         self._workspaces.detach()
         self._space.detach(reason)
-        self._settings.detach(reason)
+        # Once something was loaded, the banner above every page says it; a second sentence would only repeat it.
+        self._settings.detach("" if self._loaded else reason)
         self._tasks.start(client.aclose())
 
     async def _follow_feed(self, client: RuntimeClient) -> None:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QMenu, QWidget
 
 from holaboss_app.core.shortcuts import Action, keys
 from holaboss_app.shell.look import IconButton, button, label, row
 from holaboss_app.shell.popover import Popover
+from holaboss_app.theme.drop_button import DropButton
 from holaboss_app.theme.icons import icon, icon_pixmap
+from holaboss_app.theme.menus import rounded
 from holaboss_app.theme.style import scaled, theme_notifier
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ ID_ROLE = Qt.ItemDataRole.UserRole
 MOST_ROWS = 8
 
 
-class WorkspaceSwitcher(QPushButton):
+class WorkspaceSwitcher(DropButton):
     """Emits what the person asks for; shows what it is given."""
 
     open_requested = Signal(str)
@@ -34,7 +36,6 @@ class WorkspaceSwitcher(QPushButton):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("workspace-switcher")
-        self.setProperty("kind", "ghost")
         self.setIcon(icon("folder", "text_muted"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setToolTip(self.tr("Switch workspace ({keys})").format(keys=keys(Action.SWITCH_WORKSPACE)))
@@ -51,7 +52,7 @@ class WorkspaceSwitcher(QPushButton):
         missing = current is not None and current.folder_state == "missing"
         self.setIcon(icon("folder-missing" if missing else "folder", "danger" if missing else "text_muted"))
         metrics = self.fontMetrics()
-        self.setText(metrics.elidedText(name, Qt.TextElideMode.ElideRight, scaled(280)) + "  ▾")
+        self.setText(metrics.elidedText(name, Qt.TextElideMode.ElideRight, scaled(280)))
         self.setAccessibleName(self.tr("Workspace: {name}").format(name=name))
 
     def _fit(self) -> None:
@@ -175,7 +176,7 @@ class WorkspacePopover(Popover):
         return line
 
     def _show_menu(self, workspace_id: str, line: QWidget) -> None:
-        menu = QMenu(self)
+        menu = rounded(QMenu(self))
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(icon("pencil"), self.tr("Rename…"), partial(self._leave, self.renamed, workspace_id))
         menu.addAction(icon("trash"), self.tr("Delete…"), partial(self._leave, self.deleted, workspace_id))

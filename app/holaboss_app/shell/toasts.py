@@ -54,7 +54,10 @@ class Toasts(QObject):
     def _arrange(self) -> None:
         bottom = self._window.height() - MARGIN
         for toast in reversed(self._shown):
-            toast.setFixedWidth(min(scaled(WIDTH), self._window.width() - 2 * MARGIN))
+            # A path does not break: narrower than its longest word, a toast would lose that word's end, and its
+            # last line, because its height is that of the wider text.
+            wanted = max(scaled(WIDTH), toast.minimumSizeHint().width())
+            toast.setFixedWidth(min(wanted, self._window.width() - 2 * MARGIN))
             height = toast.heightForWidth(toast.width())
             toast.resize(toast.width(), height)
             toast.move(scaled(56) + MARGIN, bottom - height)

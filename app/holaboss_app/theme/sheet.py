@@ -54,7 +54,12 @@ QPushButton[kind="link"] { color: $link; background: transparent; border-color: 
     min-height: 0; text-align: left; }
 QPushButton[kind="link"]:hover { text-decoration: underline; }
 QPushButton[kind="link"]:focus { border: 2px solid $accent; padding: 0 2px; }
-QPushButton::menu-indicator { image: url($arrow); width: 12px; height: 12px;
+QPushButton, QToolButton, QMenu, QListView, QTreeView { icon-size: $icon; }
+QPushButton[kind="drop"] { background: transparent; border-color: transparent;
+    padding: 5px $drop_room 5px 9px; }
+QPushButton[kind="drop"]:hover { background: $hover; }
+QPushButton[kind="drop"]:focus { border-color: $accent; padding: 4px $drop_room_focused 4px 8px; }
+QPushButton::menu-indicator { image: url($arrow); width: $arrow_size; height: $arrow_size;
     subcontrol-origin: padding; subcontrol-position: center right; right: 6px; }
 
 QToolButton { color: $text; background: transparent; border: 1px solid transparent; border-radius: $r;
@@ -84,12 +89,12 @@ QPlainTextEdit[bare="true"], QTextEdit[bare="true"] { background: transparent; b
     border-radius: 0; }
 
 QComboBox { color: $text; background: $field; border: 1px solid $border_strong; border-radius: $r;
-    padding: 5px 26px 5px 9px; min-height: $control; }
+    padding: 5px $combo_room 5px 9px; min-height: $control; }
 QComboBox:hover { background: $hover; }
-QComboBox:focus { border: 2px solid $accent; padding: 4px 25px 4px 8px; }
+QComboBox:focus { border: 2px solid $accent; padding: 4px $combo_room_focused 4px 8px; }
 QComboBox:disabled { color: $text_muted; background: $sunken; border-color: $border; }
-QComboBox::drop-down { border: none; width: 24px; }
-QComboBox::down-arrow { image: url($arrow); width: 14px; height: 14px; }
+QComboBox::drop-down { border: none; width: $combo_arrow; }
+QComboBox::down-arrow { image: url($arrow); width: $arrow_size; height: $arrow_size; }
 QComboBox QAbstractItemView { background: $pane; border: 1px solid $border;
     selection-background-color: $selected;
     selection-color: $text; padding: 4px; outline: none; }
@@ -98,6 +103,7 @@ QMenuBar { background: $window; color: $text; padding: 2px 6px; }
 QMenuBar::item { background: transparent; padding: 4px 8px; border-radius: $r_small; }
 QMenuBar::item:selected { background: $hover; }
 QMenu { background: $pane; color: $text; border: 1px solid $border; padding: 4px; }
+QMenu[round="true"] { border-radius: $r; }
 QMenu::item { padding: 6px 24px 6px 12px; border-radius: $r_small; }
 QMenu::item:selected { background: $selected; }
 QMenu::item:disabled { color: $text_muted; }
@@ -111,6 +117,12 @@ QListView, QTreeView { background: transparent; border: none; outline: none; }
 QListView::item, QTreeView::item { padding: 4px; border-radius: $r_small; color: $text; }
 QListView::item:hover, QTreeView::item:hover { background: $hover; }
 QListView::item:selected, QTreeView::item:selected { background: $selected; color: $text; }
+QTreeView { show-decoration-selected: 1; qproperty-indentation: $indent; }
+QTreeView::item { border-radius: 0; }
+QTreeView::branch:hover { background: $hover; }
+QTreeView::branch:selected { background: $selected; }
+QTreeView::branch:has-children:closed { image: url($branch_closed); }
+QTreeView::branch:has-children:open { image: url($branch_open); }
 
 QScrollBar:vertical { background: transparent; width: 10px; margin: 2px; border: none; }
 QScrollBar:horizontal { background: transparent; height: 10px; margin: 2px; border: none; }
@@ -137,15 +149,15 @@ QProgressBar::chunk { background: $accent; border-radius: 2px; }
 QCheckBox, QRadioButton { background: transparent; spacing: 8px; }
 QCheckBox:focus, QRadioButton:focus { color: $link; }
 QCheckBox:disabled, QRadioButton:disabled { color: $text_muted; }
-QCheckBox::indicator, QListView::indicator, QTreeView::indicator { width: 15px; height: 15px;
+QCheckBox::indicator, QListView::indicator, QTreeView::indicator { width: $box; height: $box;
     background: $field; border: 1px solid $border_strong; border-radius: 4px; }
-QRadioButton::indicator { width: 15px; height: 15px; background: $field; border: 1px solid $border_strong;
-    border-radius: 8px; }
+QRadioButton::indicator { width: $box; height: $box; background: $field;
+    border: 1px solid $border_strong; border-radius: $box_round; }
 QCheckBox::indicator:focus, QRadioButton::indicator:focus { border-color: $accent; }
 QCheckBox::indicator:checked, QListView::indicator:checked, QTreeView::indicator:checked {
     background: $accent_fill; border-color: $accent_fill; image: url($tick); }
-QRadioButton::indicator:checked { background: $field; border: 5px solid $accent_fill; width: 7px;
-    height: 7px; }
+QRadioButton::indicator:checked { background: $field; border: $radio_ring solid $accent_fill;
+    width: $radio_hole; height: $radio_hole; }
 QSlider { background: transparent; }
 QDialog { background: $pane; }
 """

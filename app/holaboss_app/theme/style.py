@@ -5,8 +5,9 @@ Widgets ask for looks by dynamic property and never carry a style sheet of their
 - `QLabel[role=…]`: `title`, `heading`, `muted`, `small`, `danger`, `success`, `warning`, `mono`, `badge`
 - `QFrame[surface=…]`: `window`, `pane`, `card`, `sunken`, `bubble`, `danger`, `warning`,
   `rail`, `divider`
-- `QPushButton[kind=…]`: none (tonal), `primary`, `danger`, `ghost`, `link`; `QToolButton` is always a quiet
-  icon button, `[kind=rail]` the large one of the left rail
+- `QPushButton[kind=…]`: none (tonal), `primary`, `danger`, `ghost`, `link`, and `drop` of a `DropButton`;
+  `QToolButton` is always a quiet icon button, `[kind=rail]` the large one of the left rail
+- `QMenu[round=true]`: see `theme.menus`
 
 After changing such a property of a visible widget, call `repolish(widget)`.
 """
@@ -37,6 +38,12 @@ _UI_FAMILIES = (
     "Noto Sans",
     "DejaVu Sans",
 )
+_FIELD_PARTS = {
+    "tick": "field-tick",
+    "arrow": "field-arrow",
+    "branch_open": "field-branch-open",
+    "branch_closed": "field-branch-closed",
+}
 _MONO_FAMILIES = ("JetBrains Mono", "SF Mono", "Cascadia Mono", "Consolas", "Menlo", "DejaVu Sans Mono")
 
 
@@ -174,7 +181,33 @@ def style_sheet(tokens: t.Tokens, text_scale: float) -> str:
         names[key] = f"{round((pixels - 12) * text_scale)}px"
     names |= {"r_small": f"{t.RADIUS_SMALL}px", "r": f"{t.RADIUS}px", "r_large": f"{t.RADIUS_LARGE}px"}
     names["r_bubble"] = f"{t.RADIUS_BUBBLE}px"
-    names["tick"] = resource_path("icons", "field-tick.svg").as_posix()
-    names["arrow"] = resource_path("icons", "field-arrow.svg").as_posix()
+    names |= {key: f"{pixels}px" for key, pixels in _sizes(text_scale).items()}
+    names["indent"] = str(round(t.INDENT * text_scale))  # a property, not a length: it takes no unit
+    for key, drawing in _FIELD_PARTS.items():
+        names[key] = resource_path("icons", f"{drawing}.svg").as_posix()
     names["mono"] = ", ".join(f'"{family}"' for family in _MONO_FAMILIES)
     return Template(SHEET).substitute(names)
+
+
+def _sizes(text_scale: float) -> dict[str, int]:
+    """What is drawn beside text and must grow with it, in pixels."""
+
+    def grown(pixels: float) -> int:
+        return round(pixels * text_scale)
+
+    box, hole = grown(15), grown(7)
+    ring = (box - hole) // 2 + 1
+    return {
+        "icon": grown(t.ICON),
+        "arrow_size": grown(14),
+        "combo_arrow": grown(24),
+        "combo_room": grown(26),
+        "combo_room_focused": grown(26) - 1,
+        "drop_room": grown(26),
+        "drop_room_focused": grown(26) - 1,
+        "box": box,
+        # A circle whatever the rounding: half of the box and of its two borders.
+        "box_round": (box + 2) // 2,
+        "radio_hole": box + 2 - 2 * ring,
+        "radio_ring": ring,
+    }

@@ -98,6 +98,9 @@ GRID = 4
 
 RADIUS_SMALL, RADIUS, RADIUS_LARGE, RADIUS_BUBBLE = 5, 8, 12, 16
 CONTROL_HEIGHT, CONTROL_HEIGHT_LARGE = 30, 36
+ICON, INDENT = 16, 20
+"""An icon beside text, and a level of a tree, in logical pixels at 100 % text."""
+
 MEASURE = 760
 """Widest line of an answer, in logical pixels at 100 % text."""
 

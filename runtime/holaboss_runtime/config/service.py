@@ -47,6 +47,7 @@ class ResolvedModel:
     """Everything a model client needs. `base_url` is the client's base; `default_headers` may carry a key."""
 
     provider_id: str
+    provider_name: str
     model_id: str
     protocol: WireProtocol
     base_url: str
@@ -119,7 +120,8 @@ class ConfigService:
         provider_id, model = resolve_target(settings, requested)
         if provider_id == DEMO_ID:
             demo = await self._demo.endpoint()
-            return ResolvedModel(provider_id, model, "openai_chat", demo.base_url, demo.token)
+            name = BUILTIN[DEMO_ID].name
+            return ResolvedModel(provider_id, name, model, "openai_chat", demo.base_url, demo.token)
         entry = settings.providers[provider_id]
         name = entry.name or (BUILTIN[provider_id].name if provider_id in BUILTIN else provider_id)
         if (problem := url_problem(entry.base_url)) is not None:
@@ -139,9 +141,8 @@ class ConfigService:
                 provider_id=provider_id,
             )
         extra = self._proxy_headers(settings, key, headers) if target.via_proxy else {}
-        return ResolvedModel(
-            provider_id, model, target.protocol, target.base_url, key or KEYLESS, {**extra, **entry.headers}
-        )
+        sent = {**extra, **entry.headers}
+        return ResolvedModel(provider_id, name, model, target.protocol, target.base_url, key or KEYLESS, sent)
 
     def default_protocol(self) -> WireProtocol | None:
         """What the default model speaks; None when it could not run."""

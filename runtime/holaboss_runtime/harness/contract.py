@@ -56,6 +56,8 @@ class RunPackage(ContractModel):
     system_prompt: str
     context_messages: list[str] = Field(default_factory=list[str])
     provider_id: str
+    provider_name: str
+    """For sentences; the id is for programs."""
     model_id: str
     model_client: ModelClient
     thinking_value: str | None = None

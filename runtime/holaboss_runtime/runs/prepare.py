@@ -193,6 +193,7 @@ def _package(
         system_prompt=prompt.system_prompt,
         context_messages=prompt.context_messages,
         provider_id=model.provider_id,
+        provider_name=model.provider_name,
         model_id=model.model_id,
         model_client=ModelClient(
             protocol=model.protocol,

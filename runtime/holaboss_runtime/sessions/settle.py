@@ -14,6 +14,7 @@ from holaboss_runtime.harness.contract import RunnerEvent
 from holaboss_runtime.runs.coalesce import coalesce
 from holaboss_runtime.runs.turn_fold import TurnFold
 from holaboss_runtime.sessions.publishing import Publisher
+from holaboss_runtime.sessions.retry import MAX_RETRIES
 from holaboss_runtime.store import inputs
 from holaboss_runtime.store.clock import from_now
 from holaboss_runtime.store.inputs import InputRecord
@@ -109,6 +110,7 @@ class Settler:
             self._records.wakes.end(claim.wake.wake_id, result="retry", stop_reason=why.get("type"))
             retrying = {
                 "attempt": queued.attempt + 1,
+                "attempts": MAX_RETRIES + 1,
                 "delay_s": round(delay_s, 3),
                 "message": str(why.get("message", "")),
             }

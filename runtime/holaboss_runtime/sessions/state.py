@@ -19,6 +19,7 @@ def derive_state(facts: SessionFacts) -> SessionState:
         heartbeat_at=facts.heartbeat_at,
         lease_until=facts.lease_until,
         has_queued_inputs=queued,
+        hold=facts.hold,
         last_error=facts.last_error,
         last_turn_status=facts.last_turn_status,
         last_turn_completed_at=facts.last_turn_completed_at,

@@ -66,6 +66,8 @@ class FakeSession:
     live: Events | None = None
     log: list[OutputEvent] = field(default_factory=list)
     listeners: list[asyncio.Queue[OutputEvent | None]] = field(default_factory=list)
+    status: str = "idle"
+    """What the row of a session says: `idle`, `rescheduling` or `requires_action`."""
     hold: bool = False
     last_error: dict[str, Any] | None = None
 
@@ -114,6 +116,7 @@ class World:
     def claim(self, session: FakeSession) -> Events:
         """Begin the oldest waiting input."""
         item = session.queued.pop(0)
+        session.last_error = None
         seq = sum(len(each.turns) for each in self.sessions.values()) + 1
         events = session.live = Events(item.input_id)
         session.turns.append(
@@ -130,24 +133,43 @@ class World:
     def finish(self, session: FakeSession, status: str = "success") -> None:
         assert session.live is not None
         events, session.live = session.live, None
+        session.status = "requires_action" if status == "waiting_user" else "idle"
+        session.hold = session.hold and (status == "paused" or bool(session.queued))
         self.publish(session, events.completed(status))
 
     def fail(self, session: FakeSession, code: str, message: str) -> None:
         assert session.live is not None
         events, session.live = session.live, None
+        session.status, session.last_error = "idle", {"code": code, "message": message}
+        session.hold = session.hold and bool(session.queued)
         self.publish(session, events.failed(code, message))
 
+    def miss_key(self, session: FakeSession, provider_id: str) -> None:
+        """What waits cannot begin before a person has added a key."""
+        session.status = "rescheduling"
+        session.last_error = {"code": "provider_key_missing", "provider_id": provider_id, "message": "…"}
+
+    def _word(self, session: FakeSession, *, queued_beats_pause: bool) -> str:
+        if session.live:
+            return "BUSY"
+        if session.status == "requires_action":
+            return "WAITING_USER"
+        if session.status == "idle" and session.last_error:
+            return "ERROR"
+        if session.queued and (queued_beats_pause or not session.hold):
+            return "QUEUED"
+        return "PAUSED" if session.hold else "IDLE"
+
     def state(self, session: FakeSession) -> s.SessionState:
-        word = (
-            "BUSY" if session.live else "PAUSED" if session.hold else "QUEUED" if session.queued else "IDLE"
-        )
+        running = session.live.input_id if session.live else None
         return s.SessionState(
             workspace_id=session.session.workspace_id,
             session_id=session.session.session_id,
-            effective_state=word,
-            runtime_status=word,
-            current_input_id=session.live.input_id if session.live else None,
+            effective_state=self._word(session, queued_beats_pause=True),
+            runtime_status=self._word(session, queued_beats_pause=False),
+            current_input_id=running or (session.queued[0].input_id if session.queued else None),
             has_queued_inputs=bool(session.queued),
+            hold="user_pause" if session.hold else None,
             last_error=session.last_error,
         )
 
@@ -228,6 +250,7 @@ class FakeRuntime(RuntimeClient):
                 input_id=self.world.by_key[key], text=body.text, status="QUEUED", created_at=NOW
             )
             session.queued.append(waiting)
+            session.status, session.hold, session.last_error = "rescheduling", False, None
         if self.world.lose_replies:
             raise RuntimeUnreachableError("The connection was lost.")
         return s.QueueReply(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QInputMethodEvent
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QImage, QInputMethodEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from holaboss_app.panes.chat.composer import TALLEST, Composer
 from holaboss_app.panes.chat.elided import ElidedLabel
+from holaboss_app.theme import style
 
 Show = Callable[..., None]
 
@@ -35,6 +36,40 @@ def button(composer: Composer, name: str) -> QPushButton:
 
 def hints(composer: Composer) -> str:
     return " ".join(label.full_text for label in composer.findChildren(ElidedLabel))
+
+
+def test_the_placeholder_and_the_text_follow_the_text_scale(composer: Composer, qapp: QApplication) -> None:
+    def written(shot: QImage) -> int:
+        """How high the letters of the placeholder are."""
+        paper = shot.pixelColor(shot.width() - 2, 1)
+        rows = [
+            y
+            for y in range(shot.height())
+            if any(shot.pixelColor(x, y) != paper for x in range(8, shot.width() // 2))
+        ]
+        return rows[-1] - rows[0] + 1
+
+    before = written(composer.field.grab().toImage())
+    style.apply(qapp, "light", 2.0)
+    composer.resize(700, 200)
+    qapp.processEvents()
+    after = written(composer.field.grab().toImage())
+    assert after == pytest.approx(2 * before, abs=3)
+
+
+def test_the_name_of_the_model_stands_below_the_message(composer: Composer, qapp: QApplication) -> None:
+    def left_edge(widget: QWidget) -> int:
+        shot = widget.grab().toImage()
+        paper = shot.pixelColor(0, 0)
+        columns = range(shot.width())
+        first = next(x for x in columns if any(shot.pixelColor(x, y) != paper for y in range(shot.height())))
+        return widget.mapTo(composer, QPoint(first, 0)).x()
+
+    composer.picker.set_model("own/Model")
+    composer.field.setPlaceholderText("Message")
+    composer.field.clearFocus()
+    qapp.processEvents()
+    assert left_edge(composer.picker) == pytest.approx(left_edge(composer.field), abs=2)
 
 
 def test_enter_sends_and_shift_enter_breaks_the_line(composer: Composer) -> None:

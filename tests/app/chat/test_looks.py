@@ -21,6 +21,7 @@ from holaboss_app.panes.chat.queue_rail import Waiting
 from holaboss_app.panes.chat.trace import TraceHeader
 from holaboss_app.panes.chat.turn_widget import TurnWidget
 from holaboss_app.theme import style
+from holaboss_app.theme.icons import icon_pixmap
 from tests.app.chat.fake_runtime import catalogue
 from tests.app.chat.scene import conversation
 from tests.support.conversations import index
@@ -62,7 +63,7 @@ def prepare(pane: ChatPane, state: str) -> None:
         pane.show_empty("Nightly exports")
         pane.composer.set_blocked("No model is connected yet.", connectable=True)
         pane.banners.say(
-            "runtime", "Reconnecting. What you send now goes out as soon as it is back.", surface="sunken"
+            "runtime", "What you send now goes out as soon as the runtime is back.", surface="sunken"
         )
         pane.banners.say("key", "OpenAI needs a key before this message can run.", action="Add the key")
         pane.banners.say("notice", "The message was refused.", action="Dismiss", surface="danger")
@@ -95,6 +96,17 @@ def test_every_state_in_every_dress(
         picture.toImage().pixelColor(x, y).name() for x in range(0, width, 3) for y in range(40, 860, 7)
     }
     assert len(colours) > 3, "something is drawn"
+
+
+def test_the_sign_of_a_banner_follows_the_theme(show: Show, qapp: QApplication) -> None:
+    pane = ChatPane()
+    show(pane)
+    pane.banners.say("notice", "The message was refused.", surface="danger")
+    sign = next(label for label in pane.banners.findChildren(QLabel) if not label.pixmap().isNull())
+    for scheme, scale in (("dark", 1.0), ("light", 2.0)):
+        style.apply(qapp, scheme, scale)
+        fresh = icon_pixmap("alert", style.scaled(16), token="danger", ratio=sign.devicePixelRatioF())
+        assert sign.pixmap().toImage() == fresh.toImage()
 
 
 def nameless(pane: ChatPane) -> list[str]:

@@ -54,8 +54,8 @@ def test_models_are_grouped_and_the_default_comes_first(picker: Picker) -> None:
         "OpenAI",
         "gpt-5",
         "gpt-5-mini",
+        "Demo",
         "Demo model (offline, scripted)",
-        "scripted",
     ]
     assert "gpt-5" in picker.button.text()
     assert picker.button.model is None
@@ -68,7 +68,7 @@ def test_keys_alone_choose(picker: Picker) -> None:
     QTest.keyClick(picker.search, Qt.Key.Key_Down)
     QTest.keyClick(picker.search, Qt.Key.Key_Return)
     assert picker.changes == ["demo/scripted"]
-    assert "scripted" in picker.button.accessibleName()
+    assert picker.button.accessibleName() == "Model: Demo model (offline, scripted)"
     assert not picker.popup.isVisible()
 
 
@@ -95,6 +95,27 @@ def test_the_current_model_is_ticked_and_said(picker: Picker) -> None:
     found = picker.popup.findChild(QListWidget)
     spoken = [found.item(row).data(Qt.ItemDataRole.AccessibleTextRole) for row in range(found.count())]
     assert [text for text in spoken if text] == ["gpt-5-mini, selected"]
+
+
+def test_the_demo_model_is_called_what_it_is_also_as_the_default(picker: Picker) -> None:
+    said: list[str] = []
+    picker.button.effective_changed.connect(said.append)
+    demo = {"default_model": "demo/scripted", "default_provider": "demo"}
+    picker.button.set_catalogue(catalogue().model_copy(update=demo))
+    assert picker.button.accessibleName() == "Model: Demo model (offline, scripted)"
+    assert picker.button.model is None
+    picker.open()
+    assert picker.rows[0] == "Default (demo model)"
+    picker.button.set_model("openai_direct/gpt-5")
+    assert said == ["demo/scripted", "openai_direct/gpt-5"]
+
+
+def test_the_list_stays_inside_a_narrow_window(picker: Picker) -> None:
+    window = picker.button.window()
+    window.resize(260, 420)
+    picker.button.move(120, 380)
+    picker.open()
+    assert window.geometry().contains(picker.popup.geometry())
 
 
 def test_the_way_to_the_settings(picker: Picker) -> None:

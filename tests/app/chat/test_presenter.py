@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from PySide6.QtCore import QUrl
+from PySide6.QtCore import QPoint, QRect, QUrl
 from PySide6.QtWidgets import QLabel, QMessageBox, QPushButton
 
 from holaboss_app.core.reducer import Status
-from holaboss_app.panes.chat.session_header import SessionPopup, SessionRow
+from holaboss_app.panes.chat.session_header import SessionEntry, SessionPopup, SessionRow
 from holaboss_client.events import Change
-from tests.app.chat.fake_runtime import FakeRuntime, workspace
+from tests.app.chat.fake_runtime import FakeRuntime, catalogue, workspace
 from tests.app.chat.stage import Chat
 
 Show = Callable[..., None]
@@ -29,6 +29,40 @@ def test_a_new_workspace_invites(chat: Chat) -> None:
     chat.in_loop(starter.click)
     assert chat.world.requests[0].text == starter.text()
     assert chat.page == "TranscriptView"
+
+
+def test_only_the_demo_model_is_asked_to_show_itself(chat: Chat) -> None:
+    def starters() -> list[str]:
+        return [b.text() for b in chat.pane.empty.findChildren(QPushButton) if b.isVisible()]
+
+    chat.start()
+    assert len(starters()) == 3
+    assert not any("Markdown" in text for text in starters())
+    chat.in_loop(lambda: chat.pane.composer.picker.set_model("demo/scripted"))
+    assert any("Markdown" in text for text in starters())
+    chat.in_loop(lambda: chat.pane.composer.picker.set_model(None))
+    assert len(starters()) == 3
+    demo = {"default_model": "demo/scripted", "default_provider": "demo"}
+    chat.in_loop(lambda: chat.presenter.set_catalogue(catalogue().model_copy(update=demo)))
+    assert len(starters()) == 4
+
+
+def test_the_list_of_sessions_stays_inside_the_window(chat: Chat) -> None:
+    chat.start()
+    chat.pane.resize(420, 500)
+    title = "Everything that was ever asked about the nightly export in one long breath"
+    for count in (1, 30):
+        entries = [SessionEntry(str(n), title, "BUSY", n == 0) for n in range(count)]
+        chat.in_loop(lambda: chat.pane.header.describe(title, usable=True))
+        chat.pane.header.open_list(entries)
+        popup = chat.pane.findChild(SessionPopup)
+        assert chat.pane.geometry().contains(popup.geometry())
+        rows = popup.findChildren(SessionRow)
+        if count == 1:
+            place = QRect(rows[0].mapTo(popup, QPoint(0, 0)), rows[0].size())
+            assert place.left() == place.top()
+            assert place.center() == popup.rect().center(), "the same air on all sides"
+        popup.close()
 
 
 def test_everything_is_there_again(chat: Chat) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton
 
 from holaboss_app.core.reducer import Status
 from holaboss_app.panes.chat.elided import ElidedLabel
+from holaboss_app.panes.chat.outcome import Footer
 from holaboss_app.panes.chat.pane import ChatPane
 from holaboss_client.events import Change
 from tests.app.chat.fake_runtime import FakeRuntime, catalogue, workspace
@@ -112,6 +113,7 @@ def test_stopping_and_going_on(chat: Chat) -> None:
     chat.rest()
     chat.change(Change.SESSION_STATE, session)
     assert chat.turns[0] == ("First", "Half an ans", Status.PAUSED)
+    assert chat.world.state(session).effective_state == "QUEUED", "that something waits is not that it runs"
     assert chat.banner("held")
     chat.press("held")
     assert "resume" in chat.world.calls
@@ -126,7 +128,8 @@ def test_a_runtime_that_goes_away_takes_nothing_with_it(chat: Chat) -> None:
     chat.rest()
     chat.in_loop(lambda: chat.presenter.detach("The runtime is restarting."))
     assert chat.turns == [("Hello", "So far", Status.RUNNING)]
-    assert "restarting" in chat.banner("runtime")
+    assert chat.banner("runtime") == "What you send now goes out as soon as the runtime is back."
+    assert chat.banner("held") == chat.banner("key") == ""
     assert chat.pane.composer.field.isEnabled()
     chat.write("Are you there?")
     assert chat.waiting == ["Are you there?"]
@@ -194,6 +197,8 @@ def test_a_failed_answer_can_be_tried_again(chat: Chat) -> None:
     chat.world.fail(session, "bad_key", "OpenAI refused the key.")
     chat.rest()
     chat.run(lambda: any(b.text() == "Try again" for b in visible_buttons(chat.pane)), "the card")
+    sources = [label.text() for label in chat.pane.transcript.findChildren(QLabel) if label.isVisible()]
+    assert "OpenAI  ·  gpt-5" in sources, "a provider is called by its name"
     card = {button.text(): button for button in visible_buttons(chat.pane)}
     chat.in_loop(card["Open model settings"].click)
     assert chat.settings == ["models/openai_direct"]
@@ -221,20 +226,43 @@ def visible_buttons(pane: ChatPane) -> list[QPushButton]:
 def test_a_missing_key_is_named_and_the_message_waits(chat: Chat) -> None:
     session = chat.start()
     chat.write("Hello")
-    session.last_error = {"code": "provider_key_missing", "provider_id": "openai_direct", "message": "…"}
+    chat.world.miss_key(session, "openai_direct")
     chat.change(Change.QUEUE, session)
     chat.change(Change.SESSION_STATE, session)
     assert "OpenAI needs a key" in chat.banner("key")
     assert chat.waiting == ["Hello"]
     chat.press("key")
     assert chat.settings == ["models/openai_direct"]
-    session.last_error = None
     chat.world.claim(session)
     chat.rest()
     chat.change(Change.SESSION_STATE, session)
     assert not chat.banner("key")
     assert chat.waiting == []
     assert chat.turns == [("Hello", "", Status.RUNNING)]
+
+
+def test_names_of_providers_reach_cards_that_are_there_already(chat: Chat) -> None:
+    session = chat.start()
+    chat.write("Hello")
+    chat.world.claim(session)
+    chat.world.fail(session, "bad_key", "Refused.")
+    chat.run(lambda: visible_buttons(chat.pane), "the card")
+    known = catalogue()
+    renamed = [item.model_copy(update={"name": f"My {item.name}"}) for item in known.providers]
+    chat.in_loop(lambda: chat.presenter.set_catalogue(known.model_copy(update={"providers": renamed})))
+    assert any(label.text() == "My OpenAI  ·  gpt-5" for label in chat.pane.transcript.findChildren(QLabel))
+
+
+def test_the_footer_says_demo_and_not_the_name_of_the_script(chat: Chat) -> None:
+    session = chat.start()
+    chat.converse(session, "Hello")
+    chat.run(lambda: any("demo" in label.text() for label in footers(chat.pane)), "the footer")
+    assert not any("scripted" in label.text() for label in footers(chat.pane))
+
+
+def footers(pane: ChatPane) -> list[QLabel]:
+    found = [footer for footer in pane.transcript.findChildren(Footer) if footer.isVisible()]
+    return [label for footer in found for label in footer.findChildren(QLabel)]
 
 
 def test_what_others_queue_in_the_same_session_is_shown(chat: Chat) -> None:

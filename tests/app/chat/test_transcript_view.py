@@ -18,6 +18,7 @@ from holaboss_app.panes.chat.transcript_view import TranscriptView
 from holaboss_app.panes.chat.turn_widget import TurnWidget
 from holaboss_app.theme import style
 from holaboss_client.sessions import Turn
+from tests.app.chat.scene import conversation
 from tests.support.conversations import Events, index, long_conversation, turn
 
 Show = Callable[..., None]
@@ -232,6 +233,29 @@ def test_text_scale_and_theme_are_followed(stage: Stage, qapp: QApplication) -> 
     assert prose.font().pointSizeF() == pytest.approx(before * 1.5)
     assert bottom(stage) == 0
     assert stage.view.viewport().palette().base().color().name() == style.current_tokens().pane
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize(("scheme", "scale"), [("dark", 1.0), ("light", 1.5)])
+def test_after_a_change_of_theme_everything_is_as_high_as_in_a_new_view(
+    show: Show, qapp: QApplication, scheme: style.Scheme, scale: float, hidden: bool
+) -> None:
+    turns = conversation()
+    changed = Stage(turns)
+    show(changed.view)
+    changed.open()
+    changed.view.setVisible(not hidden)  # the settings are opened over it
+    style.apply(qapp, scheme, scale)
+    qapp.processEvents()
+    changed.view.show()
+    qapp.processEvents()
+    fresh = Stage(turns)
+    show(fresh.view)
+    fresh.open()
+    assert changed.visible() == fresh.visible()
+    assert [*map(changed.view._heights.__getitem__, range(4))] == [
+        *map(fresh.view._heights.__getitem__, range(4))
+    ]
 
 
 def test_what_was_unfolded_stays_unfolded_and_in_place(show: Show) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holaboss_app.core.reducer import Status, TextSegment, ToolSegment, TurnState, result_text
+from holaboss_app.core.reducer import Retry, Status, TextSegment, ToolSegment, TurnState, result_text
 from holaboss_client.events import OutputEvent
 from tests.support.conversations import Events
 
@@ -118,7 +118,11 @@ def test_text_behind_a_gap_is_held_until_the_gap_is_filled() -> None:
 def retried_run() -> list[OutputEvent]:
     events = Events("i1")
     run = [*events.started(), events.delta("half a thou", 0, thinking=True)]
-    run.append(events.event("run_retrying", attempt=2, delay_s=1.5, message="The provider is overloaded."))
+    run.append(
+        events.event(
+            "run_retrying", attempt=2, attempts=4, delay_s=1.5, message="The provider is overloaded."
+        )
+    )
     again = Events("i1", first_id=100, first_sequence=11)
     return [*run, *again.started(), again.delta("Answer", 0), again.completed()]
 
@@ -132,10 +136,12 @@ def test_a_new_attempt_voids_what_the_earlier_one_produced(order: list[int]) -> 
     assert state.status is Status.COMPLETED
 
 
-def test_while_it_is_retried_the_reason_is_known() -> None:
+def test_while_it_is_retried_it_is_known_why_when_and_how_often() -> None:
     state = reduced(retried_run()[:4])
-    assert (state.status, state.retry_message) == (Status.RETRYING, "The provider is overloaded.")
+    assert state.status is Status.RETRYING
+    assert state.retry == Retry(attempt=3, attempts=4, delay_s=1.5, message="The provider is overloaded.")
     assert state.segments == []
+    assert reduced(retried_run()).retry is None
 
 
 @settings(max_examples=100, deadline=None)

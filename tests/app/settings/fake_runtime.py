@@ -132,6 +132,7 @@ class FakeRuntime:
             self.literal.pop(name, None)
         else:
             self.secrets.pop(name, None)
+            self.literal.pop(name, None)
         return {"provider_id": name, "key_state": self._key_state(name)}
 
     def _key_state(self, name: str) -> str:

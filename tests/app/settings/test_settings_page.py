@@ -8,6 +8,7 @@ from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
     QLabel,
+    QLineEdit,
     QListWidget,
     QPushButton,
     QWidget,
@@ -189,6 +190,23 @@ def test_theme_and_text_size_are_asked_for(desk: Desk, qapp: QApplication) -> No
     style.apply(qapp, "light", 1.0)
 
 
+def test_the_section_of_providers_has_the_name_that_the_runtime_uses_for_it(desk: Desk) -> None:
+    desk.open()
+    desk.presenter.show_section("models")
+    assert desk.find(QListWidget, "settings-sections").item(0).text() == "Model Providers"
+    titles = [label.text() for label in desk.page.findChildren(QLabel) if label.property("role") == "title"]
+    assert "Model Providers" in titles
+
+
+def test_pictures_of_themes_grow_with_the_text(desk: Desk, qapp: QApplication) -> None:
+    tile = desk.page.appearance.tiles["light"]
+    style.apply(qapp, "light", 1.0)
+    small = tile.sizeHint()
+    style.apply(qapp, "light", 2.0)
+    assert tile.sizeHint() == small * 2
+    style.apply(qapp, "light", 1.0)
+
+
 def test_facts_are_filled_in(desk: Desk) -> None:
     desk.open()
     assert desk.find(QLabel, "runtime-version").text() == "0.1.0 (protocol 1.0, database schema 1)"
@@ -208,7 +226,7 @@ def test_everything_that_takes_the_focus_has_a_name(desk: Desk) -> None:
         if widget.focusPolicy() & Qt.FocusPolicy.TabFocus
         and not widget.accessibleName()
         and not (isinstance(widget, QAbstractButton) and widget.text())
-        and not isinstance(widget.parentWidget(), QComboBox)
+        and not (isinstance(widget.parentWidget(), QComboBox) and not isinstance(widget, QLineEdit))
     ]
     assert nameless == []
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QPushButton
+import pytest
+from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QLineEdit, QPushButton, QWidget
 
 from holaboss_app.panes.settings.provider_form import SaveState
+from holaboss_app.theme import style
 from tests.app.settings.conftest import Desk
 from tests.app.settings.fake_runtime import MARKER_KEY
 
@@ -305,3 +307,97 @@ def test_a_key_the_keychain_held_back_is_read_again(desk: Desk) -> None:
     desk.store.passwords[USER] = MARKER_KEY
     desk.do(key.retry.click)
     assert desk.runtime.secrets == {"openai_direct": MARKER_KEY}
+
+
+def with_literal_key(desk: Desk) -> None:
+    desk.runtime.providers["openai_direct"]["connected"] = True
+    desk.runtime.literal["openai_direct"] = MARKER_KEY
+
+
+def test_without_a_keychain_a_key_in_the_file_is_not_offered_to_it(desk_without_keychain: Desk) -> None:
+    desk = desk_without_keychain
+    with_literal_key(desk)
+    desk.open()
+    key = desk.card("openai_direct").form.key
+    assert not key.migrate.isVisibleTo(key)
+    assert "once one runs" in key.kept_label.text()
+    assert not desk.find(QPushButton, "move-all-keys").isVisibleTo(desk.page)
+    assert "Start a keychain" in desk.page.models.literal.label.text()
+
+
+def test_a_key_that_cannot_move_offers_to_move_again_and_nothing_else(desk: Desk) -> None:
+    with_literal_key(desk)
+    desk.open()
+    desk.store.error = OSError("locked")
+    key = desk.card("openai_direct").form.key
+    desk.do(key.migrate.click)
+    assert key.problem.isVisibleTo(key)
+    assert not key.keep.isVisibleTo(key)
+    assert desk.runtime.literal == {"openai_direct": MARKER_KEY}
+    desk.store.error = None
+    desk.do(key.again.click)
+    assert desk.store.passwords == {USER: MARKER_KEY}
+    assert desk.runtime.literal == {}
+    assert not key.problem.isVisibleTo(key)
+
+
+def test_a_key_in_the_file_can_be_removed_even_without_a_keychain(desk_without_keychain: Desk) -> None:
+    desk = desk_without_keychain
+    with_literal_key(desk)
+    desk.open()
+    key = desk.card("openai_direct").form.key
+    assert key.remove.isVisibleTo(key)
+    desk.do(key.remove.click)
+    assert desk.runtime.literal == {}
+    assert not key.problem.isVisibleTo(key)
+    assert key.field.isVisibleTo(key)
+
+
+def test_it_is_said_that_another_key_takes_the_one_of_the_file_away(desk: Desk) -> None:
+    with_literal_key(desk)
+    desk.open()
+    card = desk.card("openai_direct")
+    key = card.form.key
+    cost = "The key in runtime-config.json is deleted when this one is used."
+    desk.do(key.replace.click)
+    assert cost in key.field.message.text()
+    key.input.setText("another")
+    desk.store.error = OSError("locked")
+    desk.do(key.save.click)
+    assert key.keep.isVisibleTo(key)
+    assert cost in key.problem.label.text()
+    assert desk.runtime.literal == {"openai_direct": MARKER_KEY}
+    desk.do(key.cancel.click)
+    desk.do(card.connect_button.click)
+    question = card.findChild(QWidget, "disconnect-question")
+    assert any("deleted from runtime-config.json" in each.text() for each in question.findChildren(QLabel))
+
+
+def test_an_older_key_that_cannot_be_read_is_a_problem_of_connecting(desk: Desk) -> None:
+    desk.open()
+    desk.store.error = OSError("locked")
+    card = desk.card("openai_direct")
+    desk.do(card.connect_button.click)
+    assert "locked" in card.problem.label.text()
+    assert not card.form.key.problem.isVisibleTo(card)
+    desk.store.error = None
+    desk.store.passwords[USER] = MARKER_KEY
+    desk.do(card.connect_button.click)
+    assert desk.runtime.secrets == {"openai_direct": MARKER_KEY}
+    assert not card.problem.isVisibleTo(card)
+
+
+@pytest.mark.parametrize("scale", [0.8, 1.0, 1.25, 2.0])
+def test_eight_models_are_seen_without_scrolling(desk: Desk, qapp: QApplication, scale: float) -> None:
+    style.apply(qapp, "light", scale)
+    try:
+        desk.open()
+        card = desk.card("openai_direct")
+        card.set_expanded(True)
+        text = card.form.models.text
+        for count in (3, 5, 8):
+            desk.do(lambda count=count: text.setPlainText("\n".join(f"m{each}" for each in range(count))))
+            qapp.processEvents()
+            assert text.verticalScrollBar().maximum() == 0, count
+    finally:
+        style.apply(qapp, "light", 1.0)

@@ -89,6 +89,16 @@ def test_a_literal_key_leaves_the_file_and_a_refused_edit_is_said(real: RealDesk
     assert form.retry.isVisibleTo(form)
 
 
+def test_a_literal_key_can_be_removed_from_the_file(real: RealDesk) -> None:
+    real.open()
+    card = real.card("anthropic_direct")
+    real.do(card.form.key.remove.click)
+    assert MARKER_KEY not in json.dumps(real.config)
+    assert "anthropic_direct" in real.config["providers"]
+    assert card.state_label.text() == "Key missing"
+    assert not card.form.key.problem.isVisibleTo(card)
+
+
 def test_edits_custom_providers_and_choices_reach_the_file(real: RealDesk) -> None:
     real.open()
     models = real.page.models

@@ -14,7 +14,9 @@ import pytest
 from PySide6.QtCore import QObject, SignalInstance
 from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
 
+from holaboss_app.application import unusable
 from holaboss_app.desktop import Desktop
+from holaboss_app.panes.settings.page import SettingsPage
 from holaboss_app.services.diagnostics import Diagnostics
 from holaboss_app.services.profile import Profile
 from holaboss_app.services.runtime_supervisor import RuntimeState, Stage
@@ -90,6 +92,9 @@ def test_from_the_first_start_through_a_crash_to_the_end(
             os.kill(connection.pid, signal.SIGKILL)
             await stages.until(Stage.BACKOFF, Stage.STARTING)
             assert not desktop.window.banner.isHidden()
+            section = desktop.window.findChild(SettingsPage, "settings-page")
+            assert section.models.connection.isHidden(), "the banner says it once for every page"
+            assert desktop.window.toasts._shown == []
             await stages.until(Stage.HEALTHY)
             desktop.presenter.open_space()
             assert desktop.window.page == Page.SPACE
@@ -108,6 +113,58 @@ def test_from_the_first_start_through_a_crash_to_the_end(
     assert (profile.log_dir / "desktop.log").read_text() == ""
     kept = (profile.data_dir / "settings.json").read_text()
     assert '"last_workspace"' in kept
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing freezes a process there")
+def test_a_frozen_runtime_is_noticed_while_a_request_waits_and_comes_back_by_itself(
+    qloop: QLoop, qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holaboss_app.shell.presenter.SILENT_AFTER_S", 0.2)
+    profile = Profile.at(tmp_path / "profile")
+    profile.create()
+
+    async def scenario(diagnostics: Diagnostics) -> None:
+        desktop = Desktop(qapp, profile, diagnostics)
+        await desktop.open()
+        try:
+            await desktop.ready.wait()
+            connection, client = desktop.supervisor.state.connection, desktop.presenter.client
+            assert connection is not None
+            assert client is not None
+            stages = Stages(desktop)
+            os.kill(connection.pid, signal.SIGSTOP)
+            try:
+                waiting = asyncio.ensure_future(client.version())
+                await stages.until(Stage.DEGRADED)
+                assert not waiting.done()
+                assert not desktop.window.banner.isHidden()
+            finally:
+                os.kill(connection.pid, signal.SIGCONT)
+            await stages.until(Stage.HEALTHY)
+            assert (await waiting).instance_id == connection.instance_id
+            assert desktop.window.banner.isHidden()
+            assert desktop.supervisor.state.connection == connection
+        finally:
+            await desktop.close()
+
+    diagnostics = Diagnostics(profile.log_dir)
+    try:
+        qloop.run(scenario(diagnostics), timeout_s=60.0)
+    finally:
+        diagnostics.close()
+
+
+def test_a_file_where_a_folder_must_be_is_named(tmp_path: Path) -> None:
+    profile = Profile.at(tmp_path / "profile")
+    profile.data_dir.mkdir()
+    profile.sandbox_root.write_text("")
+    with pytest.raises(FileExistsError) as caught:
+        profile.create()
+    sentence = unusable(caught.value, profile)
+    assert f"needs a folder at {profile.sandbox_root}, but there is a file in the way" in sentence
+    assert "Rename the file" in sentence
+    denied = unusable(PermissionError(13, "Permission denied", str(profile.log_dir)), profile)
+    assert f"cannot use {profile.log_dir} (Permission denied)" in denied
 
 
 @pytest.mark.parametrize(("option", "said"), [("--version", "protocol"), ("--help", "--profile-dir")])

@@ -195,3 +195,33 @@ def test_what_cannot_be_connected_or_created_says_why(
         await first.close()
 
     qloop.run(scenario())
+
+
+def test_the_first_screen_says_what_is_wrong_with_the_configuration(
+    qloop: QLoop, runtime: FakeRuntime, settings: SettingsStore
+) -> None:
+    async def scenario() -> None:
+        runtime.providers.append(provider_record("a", connected=True, key_state="literal"))
+        runtime.notices = ["The configuration was kept aside."]
+        first = Start(settings)
+        async with runtime.client() as client:
+            await first.providers.attach(client)
+            first.start.show_step()
+            told = first.page.findChild(QLabel, "first-run-notice-text")
+            assert told.isVisibleTo(first.page)
+            assert told.text().splitlines() == [
+                "The configuration was kept aside.",
+                "The key of A is written in plain text in runtime-config.json.",
+            ]
+            asked: list[str] = []
+            first.page.settings_requested.connect(asked.append)
+            first.button("first-run-open-providers").click()
+            assert asked == ["models"]
+            runtime.providers.pop()
+            runtime.notices = []
+            await first.providers.attach(client)
+            first.start.show_step()
+            assert not told.isVisibleTo(first.page)
+        await first.close()
+
+    qloop.run(scenario())

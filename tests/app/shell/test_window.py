@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
@@ -17,7 +18,7 @@ from holaboss_app.shell.boot import Failure
 from holaboss_app.shell.command_palette import Command, CommandPalette, matching
 from holaboss_app.shell.commands import entries
 from holaboss_app.shell.dialogs import ConfirmQuestion, NameQuestion
-from holaboss_app.shell.failures import failure_of
+from holaboss_app.shell.failures import failure_of, told
 from holaboss_app.shell.main_window import MainWindow, Page
 from holaboss_app.shell.runtime_status import RuntimePopover, title_of
 from holaboss_app.shell.switcher import WorkspacePopover
@@ -87,15 +88,65 @@ def test_every_stage_of_the_runtime_has_words(window: MainWindow, stage: Stage) 
     window.boot.settle()
 
 
-@pytest.mark.parametrize("code", ["database_newer", "not_found", "something_new"])
-def test_every_failure_has_a_title_and_keeps_the_reason(code: str, tmp_path: object) -> None:
-    from pathlib import Path
+OWN_WORDS = {
+    "root_locked": "Another Holaboss is using the data in /data",
+    "root_not_writable": "cannot use the folder /data.",
+    "database_damaged": "It was kept as it is.",
+    "database_foreign": "It was kept as it is.",
+    "database_newer": "Update Holaboss",
+    "port_in_use": "no free port",
+    "settings_invalid": "The details name it.",
+    "handshake_invalid": "Install Holaboss again.",
+    "internal": "Start again.",
+}
+SAID = "Set HB_SANDBOX_ROOT to another folder."
 
-    failure = failure_of(RuntimeState(Stage.GAVE_UP, "Because.", code), ["last words"], Path(str(tmp_path)))
+
+@pytest.mark.parametrize("code", OWN_WORDS)
+def test_what_the_runtime_says_to_whoever_starts_it_is_told_to_a_person_in_other_words(code: str) -> None:
+    failure = failure_of(RuntimeState(Stage.GAVE_UP, SAID, code), ["last words"], Path("/log"), Path("/data"))
+    assert failure.title != failure_of(RuntimeState(Stage.GAVE_UP), [], Path("/log"), Path("/data")).title
+    assert OWN_WORDS[code] in failure.reason
+    assert SAID not in failure.reason
+    assert f"code: {code}\nmessage: {SAID}" in failure.details
+    assert failure.details.endswith("last words")
+
+
+@pytest.mark.parametrize("code", ["not_found", "something_new"])
+def test_other_failures_keep_their_reason(code: str) -> None:
+    failure = failure_of(RuntimeState(Stage.GAVE_UP, "Because.", code), [], Path("/log"), Path("/data"))
     assert failure.title
     assert failure.reason == "Because."
-    assert code in failure.details
-    assert failure.details.endswith("last words")
+    assert failure.folder is None
+
+
+def test_a_failure_shows_the_folder_in_which_it_is(window: MainWindow) -> None:
+    asked: list[Path] = []
+    window.boot.open_folder_requested.connect(asked.append)
+    shown = child(window.boot, QPushButton, "boot-folder")
+    for code, words in (("database_damaged", "Show folder"), ("root_not_writable", "Open folder")):
+        state = RuntimeState(Stage.GAVE_UP, SAID, code)
+        window.boot.show_failure(failure_of(state, [], Path("/log"), Path("/data")))
+        assert isinstance(shown, QPushButton)
+        assert (shown.text(), shown.isHidden()) == (words, False)
+        shown.click()
+    assert asked == [Path("/data/state"), Path("/data")]
+    window.boot.show_failure(Failure("The runtime is missing", "Install it again."))
+    assert shown.isHidden()
+    window.boot.settle()
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+def test_the_note_of_a_start_that_takes_another_try_is_shown_whole(
+    window: MainWindow, qapp: QApplication, scale: float
+) -> None:
+    style.apply(qapp, "light", scale)
+    state = RuntimeState(Stage.BACKOFF, SAID, "root_locked")
+    window.boot.show_preparing(told(state, Path("/home/someone/.local/share/holaboss/sandbox-host")))
+    qapp.processEvents()
+    note = window.boot._note
+    assert note.height() >= note.heightForWidth(note.width()) > note.fontMetrics().height()
+    window.boot.settle()
 
 
 def test_the_switcher_filters_opens_and_marks_missing_folders(
@@ -208,6 +259,74 @@ def test_toasts_stack_and_do_not_repeat(window: MainWindow) -> None:
     for toast in list(window.toasts._shown):
         toast.closed()
     assert window.toasts._shown == []
+    window.boot.settle()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.5])
+@pytest.mark.parametrize("name", ["short", "runtime-config.json.corrupt-20261120T115410Z-and-longer-still"])
+def test_a_toast_shows_all_of_its_text(
+    window: MainWindow, qapp: QApplication, scale: float, name: str
+) -> None:
+    style.apply(qapp, "light", scale)
+    text = f"The file could not be read. It was kept as /home/someone/{name}. The defaults are used."
+    window.toasts.show(text)
+    qapp.processEvents()
+    said = next(each for each in window.toasts._shown[0].findChildren(QLabel) if each.text() == text)
+    assert said.width() >= said.minimumSizeHint().width()
+    assert said.height() >= said.heightForWidth(said.width())
+    window.boot.settle()
+
+
+def test_the_switcher_has_an_arrow_of_its_own_behind_its_text(
+    window: MainWindow, qapp: QApplication, workspaces: list[Workspace]
+) -> None:
+    window.show_page(Page.SPACE)
+    for scale in (1.0, 2.0):
+        style.apply(qapp, "light", scale)
+        window.switcher.show_workspaces(workspaces, workspaces[0])
+        qapp.processEvents()
+        assert window.switcher.text() == "Alpha"
+        words = window.switcher.fontMetrics().horizontalAdvance("Alpha") + window.switcher.iconSize().width()
+        arrow = window.switcher.arrow_rect()
+        assert window.switcher.rect().contains(arrow)
+        assert arrow.left() >= words
+    window.boot.settle()
+
+
+def test_menus_have_round_corners(window: MainWindow) -> None:
+    menus = [action.menu() for action in window.menuBar().actions()]
+    assert menus
+    assert all(menu.testAttribute(Qt.WidgetAttribute.WA_TranslucentBackground) for menu in menus)
+    window.boot.settle()
+
+
+def test_a_found_server_is_shown_once(window: MainWindow) -> None:
+    catalogue = ProviderCatalogue.model_validate(
+        {
+            "providers": [provider_record("a"), provider_record("ollama"), provider_record("demo")],
+            "default_provider": None,
+            "default_model": None,
+            "background_tasks": {},
+        }
+    )
+    page, found = (
+        window.first_run,
+        [LocalServer(provider_id="ollama", name="O", base_url="http://o", models=[])],
+    )
+
+    def shown() -> list[str]:
+        QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        names = ("first-run-a", "first-run-ollama", "first-run-ollama-found")
+        return [name for name in names if page.findChild(QPushButton, name) is not None]
+
+    page.show_providers(catalogue)
+    assert shown() == ["first-run-a", "first-run-ollama"]
+    page.show_local_servers(found)
+    assert shown() == ["first-run-a", "first-run-ollama-found"]
+    page.show_providers(catalogue)
+    assert shown() == ["first-run-a", "first-run-ollama-found"]
+    page.show_local_servers([])
+    assert shown() == ["first-run-a", "first-run-ollama"]
     window.boot.settle()
 
 

@@ -6,7 +6,8 @@ import re
 
 import pytest
 from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtGui import QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QApplication, QPushButton, QToolButton, QTreeView
 
 from holaboss_app.theme import style
 from holaboss_app.theme.icons import app_icon, icon
@@ -105,3 +106,39 @@ def test_every_drawing_is_ours_to_colour() -> None:
         if not path.stem.startswith("field-"):  # parts of form fields, which a style sheet cannot colour
             assert "currentColor" in path.read_text()
             assert "#" not in path.read_text()
+
+
+def test_what_stands_beside_text_grows_with_it(qapp: QApplication) -> None:
+    style.apply(qapp, "light", 1.0)
+    button, tree = QToolButton(), QTreeView()
+    button.setIcon(icon("refresh"))
+    for widget in (button, tree):
+        widget.ensurePolished()
+    small = (button.iconSize(), button.sizeHint(), tree.indentation())
+    style.apply(qapp, "light", 2.0)
+    assert (button.iconSize(), tree.indentation()) == (small[0] * 2, small[2] * 2)
+    assert button.sizeHint().width() > small[1].width()
+    sheet = style.style_sheet(LIGHT, 2.0)
+    assert "width: 28px; height: 28px" in sheet
+    style.apply(qapp, "light", 1.0)
+    for widget in (button, tree):
+        widget.deleteLater()
+
+
+def test_a_selected_row_of_a_tree_has_one_colour_over_its_whole_width(qapp: QApplication) -> None:
+    style.apply(qapp, "light", 1.0)
+    model = QStandardItemModel()
+    folder = QStandardItem("folder")
+    folder.appendRow(QStandardItem("file"))
+    model.appendRow(folder)
+    tree = QTreeView()
+    tree.setHeaderHidden(True)
+    tree.setModel(model)
+    tree.resize(240, 120)
+    tree.expandAll()
+    for index in (model.index(0, 0), model.index(0, 0, folder.index())):
+        tree.setCurrentIndex(index)
+        image, row = tree.grab().toImage(), tree.visualRect(index)
+        edges = [(x, y) for y in (row.top(), row.bottom()) for x in range(image.width())]
+        assert {image.pixelColor(x, y).name() for x, y in edges} == {LIGHT.selected}
+    tree.deleteLater()

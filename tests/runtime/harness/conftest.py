@@ -130,6 +130,7 @@ def package(provider: ScriptedProvider, workspace: Path) -> BuildPackage:
             "instruction": instruction,
             "system_prompt": "You hold a role.",
             "provider_id": "scripted_direct",
+            "provider_name": "Scripted",
             "model_id": "model-1",
             "model_client": ModelClient(protocol=protocol, base_url=root, api_key=KEY),
             "tools": list(TOOL_NAMES),

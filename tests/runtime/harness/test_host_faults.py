@@ -22,6 +22,7 @@ async def failure(listener: Listener, package: Any) -> dict[str, Any]:
     assert events[-1].event_type == RunEvent.RUN_FAILED
     assert KEY not in json.dumps([event.model_dump() for event in events])
     assert events[-1].payload["provider_id"] == "scripted_direct"
+    assert "scripted_direct" not in events[-1].payload["message"], "people read names, not ids"
     assert events[-1].payload["model_id"] == "model-1"
     assert "model-1" in events[-1].payload["message"]
     return events[-1].payload

@@ -34,6 +34,7 @@ class PlainModel:
     base_url: str = "http://user:pw@127.0.0.1:9/v1?key=1"
     api_key: str = SECRET
     default_headers: dict[str, str] = field(default_factory=lambda: {"X-Api-Key": SECRET})
+    provider_name: str = "A provider"
 
 
 class PlainModels:

@@ -37,6 +37,8 @@ from holaboss_app.theme.style import current_tokens, scaled, theme_notifier, ui_
 
 TALLEST = 220
 _TWICE_S = 1.5
+_INDENT = 10
+"""Between the left edge of the picker and its name, below which the message stands."""
 
 
 class MessageField(QPlainTextEdit):
@@ -66,6 +68,8 @@ class MessageField(QPlainTextEdit):
 
     def restyle(self) -> None:
         self.setFont(ui_font(t.PROSE_POINTS))
+        # The placeholder is drawn with the font of the viewport, which keeps the one it began with.
+        self.viewport().setFont(self.font())
         self._grow()
 
     def replace(self, text: str) -> None:
@@ -194,15 +198,21 @@ class Composer(QFrame):
     def _arrange(self) -> None:
         row = QHBoxLayout()
         row.setSpacing(8)
-        for widget in (self.picker, self._connect):
-            row.addWidget(widget)
+        row.addWidget(self.picker)
+        offer = QHBoxLayout()
+        offer.setContentsMargins(_INDENT, 0, 0, 0)
+        offer.addWidget(self._connect)
+        row.addLayout(offer)
         row.addWidget(self._hint, 1)
         row.addWidget(self._stop)
         row.addWidget(self._send)
         column = QVBoxLayout(self)
-        column.setContentsMargins(14, 12, 10, 8)
+        column.setContentsMargins(4, 12, 10, 8)
         column.setSpacing(8)
-        column.addWidget(self.field)
+        text = QHBoxLayout()
+        text.setContentsMargins(_INDENT, 0, 0, 0)
+        text.addWidget(self.field)
+        column.addLayout(text)
         column.addLayout(row)
         self.setFocusProxy(self.field)
         self._size_buttons()

@@ -6,7 +6,7 @@ used as a model id, because providers add models faster than lists do.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QKeyEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -18,14 +18,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from holaboss_app.core.models import DEMO_PROVIDER, is_demo, provider_names, short_name
+from holaboss_app.panes.chat.popup import corner, room_around
 from holaboss_app.theme import tokens as t
+from holaboss_app.theme.drop_button import DropButton
 from holaboss_app.theme.icons import icon
 from holaboss_app.theme.style import scaled, ui_font
 from holaboss_client.config import ProviderCatalogue, ProviderView
 
 _MODEL = Qt.ItemDataRole.UserRole
 _ROWS = 12
-_ARROW = "  ▾"
 _SLACK = 4
 """Rounding of text widths must not cost a letter."""
 DEFAULT = ""
@@ -35,11 +37,6 @@ DEFAULT = ""
 def connected(catalogue: ProviderCatalogue | None) -> list[ProviderView]:
     """Providers that can be used."""
     return [provider for provider in catalogue.providers if provider.connected] if catalogue else []
-
-
-def short_name(model: str) -> str:
-    """`provider/model` without its provider."""
-    return model.partition("/")[2] or model
 
 
 class SearchField(QLineEdit):
@@ -93,12 +90,9 @@ class ModelPopup(QFrame):
         self._fill()
         heights = (self._list.sizeHintForRow(row) for row in range(min(_ROWS, self._list.count())))
         self._list.setFixedHeight(sum(heights) + 4)
-        self.setFixedWidth(scaled(340))
+        self.setFixedWidth(min(scaled(340), room_around(anchor).width()))
         self.adjustSize()
-        corner = anchor.mapToGlobal(QPoint(0, -self.height() - 6))
-        if corner.y() < anchor.screen().availableGeometry().top():
-            corner = anchor.mapToGlobal(QPoint(0, anchor.height() + 6))
-        self.move(corner)
+        self.move(corner(anchor, self.size(), above=True))
         self.show()
         self._search.setFocus()
 
@@ -109,11 +103,13 @@ class ModelPopup(QFrame):
         if not wanted:
             self._add(self.default_label(self._catalogue), DEFAULT)
         for provider in connected(self._catalogue):
-            models = [model for model in provider.models if wanted in f"{provider.id}/{model}".casefold()]
-            if models:
-                self._add_heading(provider.name)
-            for model in models:
-                self._add(model, f"{provider.id}/{model}")
+            names = [(model, f"{provider.id}/{model}") for model in provider.models]
+            matching = [item for item in names if wanted in f"{item[1]} {provider.name}".casefold()]
+            demo = provider.id == DEMO_PROVIDER
+            if matching:
+                self._add_heading(self.tr("Demo") if demo else provider.name)
+            for name, model in matching:
+                self._add(provider.name if demo else name, model)
         known = (self._list.item(row).data(_MODEL) for row in range(self._list.count()))
         if typed and typed not in known:
             self._add(self.tr("Use “%s”").replace("%s", typed), typed)
@@ -121,7 +117,10 @@ class ModelPopup(QFrame):
 
     def default_label(self, catalogue: ProviderCatalogue | None) -> str:
         model = catalogue.default_model if catalogue else None
-        return self.tr("Default (%s)").replace("%s", short_name(model)) if model else self.tr("Default model")
+        if not model:
+            return self.tr("Default model")
+        name = self.tr("demo model") if is_demo(model) else short_name(model)
+        return self.tr("Default (%s)").replace("%s", name)
 
     def _add(self, text: str, model: str) -> None:
         item = QListWidgetItem(_tick(ticked=model == self._current), text)
@@ -163,10 +162,12 @@ class ModelPopup(QFrame):
         self.settings_requested.emit()
 
 
-class ModelPicker(QPushButton):
+class ModelPicker(DropButton):
     """`model` is `provider/model`, or null for the default."""
 
     model_changed = Signal()
+    effective_changed = Signal(str)
+    """The model that would answer now, chosen or default; empty when that is not known."""
     settings_requested = Signal(str)
 
     def __init__(self, parent: QWidget) -> None:
@@ -174,8 +175,8 @@ class ModelPicker(QPushButton):
         self._catalogue: ProviderCatalogue | None = None
         self._model = DEFAULT
         self._name = ""
+        self._effective = ""
         self.setObjectName("model-picker")
-        self.setProperty("kind", "ghost")
         # Not below the button: Qt hands the colours of a styled button down to everything inside it.
         self._popup = ModelPopup(parent)
         self._popup.chosen.connect(self._choose)
@@ -207,17 +208,26 @@ class ModelPicker(QPushButton):
         self.settings_requested.emit("models")
 
     def _describe(self) -> None:
-        self._name = short_name(self._model) if self._model else self._popup.default_label(self._catalogue)
+        effective = self._model or (self._catalogue.default_model if self._catalogue else "") or ""
+        self._name = self._name_of(effective)
         self.setAccessibleName(self.tr("Model: %s").replace("%s", self._name))
         self.setToolTip(self._model or self._name)
         self._elide()
         self.updateGeometry()
+        if effective != self._effective:
+            self._effective = effective
+            self.effective_changed.emit(effective)
+
+    def _name_of(self, model: str) -> str:
+        if is_demo(model):
+            return provider_names(self._catalogue).get(DEMO_PROVIDER) or short_name(model)
+        return short_name(self._model) if self._model else self._popup.default_label(self._catalogue)
 
     def sizeHint(self) -> QSize:
         hint = super().sizeHint()
         metrics = self.fontMetrics()
         frame = hint.width() - metrics.horizontalAdvance(self.text())
-        wanted = metrics.horizontalAdvance(self._name + _ARROW) + frame + _SLACK
+        wanted = metrics.horizontalAdvance(self._name) + frame + _SLACK
         return QSize(min(wanted, scaled(260)), hint.height())
 
     def minimumSizeHint(self) -> QSize:
@@ -230,8 +240,8 @@ class ModelPicker(QPushButton):
     def _elide(self) -> None:
         metrics = self.fontMetrics()
         frame = super().sizeHint().width() - metrics.horizontalAdvance(self.text())
-        room = self.width() - frame - metrics.horizontalAdvance(_ARROW)
-        self.setText(metrics.elidedText(self._name, Qt.TextElideMode.ElideMiddle, room) + _ARROW)
+        room = self.width() - frame
+        self.setText(metrics.elidedText(self._name, Qt.TextElideMode.ElideMiddle, room))
 
 
 def _tick(*, ticked: bool) -> QIcon:

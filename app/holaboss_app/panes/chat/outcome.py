@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import QCoreApplication, QLocale, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QHideEvent, QPainter, QPaintEvent, QResizeEvent, QShowEvent
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetrics,
+    QHideEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QToolButton, QWidget
 
-from holaboss_app.core.reducer import Status, TextSegment, ToolSegment, TurnError, TurnState
+from holaboss_app.core.models import DEMO_PROVIDER
+from holaboss_app.core.reducer import Retry, Status, TextSegment, ToolSegment, TurnError, TurnState
 from holaboss_app.panes.chat import trace
 from holaboss_app.theme import tokens as t
 from holaboss_app.theme.icons import icon, icon_pixmap
@@ -25,6 +37,7 @@ SETTINGS_CODES = frozenset(
 )
 """Failures that are cured in the settings."""
 _PULSE_MS = 420
+_WRAPPED = Qt.TextFlag.TextWordWrap
 
 
 class ActivityLine(QWidget):
@@ -45,7 +58,10 @@ class ActivityLine(QWidget):
             self.update()
 
     def fit(self, width: int) -> int:
-        return scaled(26)
+        # The reason of another attempt may need more than one line.
+        metrics = QFontMetrics(self._font())
+        text = metrics.boundingRect(0, 0, width - self._text_left(), 10_000, _WRAPPED, self._text)
+        return max(scaled(26), text.height() + scaled(8))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -63,12 +79,18 @@ class ActivityLine(QWidget):
         dot, gap = scaled(6), scaled(4)
         for index in range(3):
             painter.setBrush(QColor(tokens.accent if index == self._step else tokens.border_strong))
-            painter.drawEllipse(index * (dot + gap), (self.height() - dot) // 2, dot, dot)
-        painter.setFont(ui_font(t.UI_POINTS - 0.25))
+            painter.drawEllipse(index * (dot + gap), (scaled(26) - dot) // 2, dot, dot)
+        painter.setFont(self._font())
         painter.setPen(QColor(tokens.text_muted))
-        left = 3 * (dot + gap) + scaled(6)
-        painter.drawText(self.rect().adjusted(left, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self._text)
+        top = (scaled(26) - painter.fontMetrics().height()) // 2
+        painter.drawText(self.rect().adjusted(self._text_left(), top, 0, 0), _WRAPPED, self._text)
         painter.end()
+
+    def _font(self) -> QFont:
+        return ui_font(t.UI_POINTS - 0.25)
+
+    def _text_left(self) -> int:
+        return 3 * (scaled(6) + scaled(4)) + scaled(6)
 
     def _pulse(self) -> None:
         self._step = (self._step + 1) % 3
@@ -93,7 +115,8 @@ class Footer(QWidget):
         self._label.setTextFormat(Qt.TextFormat.PlainText)
 
     def describe(self, state: TurnState) -> None:
-        parts = [self._ending(state), state.model_id or "", self._duration(state), self._tokens(state)]
+        model = self.tr("demo") if state.provider_id == DEMO_PROVIDER else state.model_id or ""
+        parts = [self._ending(state), model, self._duration(state), self._tokens(state)]
         self._label.setText("  ·  ".join(part for part in parts if part))
         self._copy.setVisible(bool(state.answer))
 
@@ -162,9 +185,11 @@ class ErrorCard(QFrame):
         self._settings = QPushButton(self.tr("Open model settings"), self)
         self._settings.clicked.connect(self._open_settings)
 
-    def describe(self, error: TurnError) -> None:
+    def describe(self, error: TurnError, names: Mapping[str, str]) -> None:
+        """`names` are the names of providers by id."""
         self._provider = error.provider_id or ""
-        source = " / ".join(part for part in (error.provider_id, error.model_id) if part)
+        name = names.get(self._provider, self._provider)
+        source = "  ·  ".join(part for part in (name, error.model_id) if part)
         interrupted = error.code == "interrupted"
         cut = self.tr("The answer was cut off")
         title = cut if interrupted else self.tr("The model could not answer")
@@ -213,8 +238,8 @@ def activity(state: TurnState) -> str:
     translate = QCoreApplication.translate
     if state.status is Status.WAITING:
         return translate("Activity", "Sending…")
-    if state.status is Status.RETRYING:
-        return state.retry_message or translate("Activity", "The model did not answer. Trying again…")
+    if state.retry is not None:
+        return _announcement(state.retry)
     last = state.segments[-1] if state.segments else None
     if last is None:
         return translate("Activity", "Reading the workspace…")
@@ -222,3 +247,20 @@ def activity(state: TurnState) -> str:
         return f"{trace.title(last)}…"
     writing = isinstance(last, TextSegment) and not last.thinking
     return translate("Activity", "Writing…") if writing else translate("Activity", "Thinking…")
+
+
+def _announcement(retry: Retry) -> str:
+    """When another attempt follows, which one it is, and why."""
+    translate = QCoreApplication.translate
+    if retry.delay_s < 100:
+        text = translate("Activity", "Trying again in %1 s (attempt %2)")
+        wait = max(1, round(retry.delay_s))
+    else:
+        text = translate("Activity", "Trying again in %1 min (attempt %2)")
+        wait = round(retry.delay_s / 60)
+    number = str(retry.attempt)
+    if retry.attempts:
+        number = translate("Activity", "%1 of %2").replace("%1", number).replace("%2", str(retry.attempts))
+    text = text.replace("%1", str(wait)).replace("%2", number)
+    reason = " ".join(retry.message.split())
+    return f"{text}: {reason}" if reason else text

@@ -57,6 +57,7 @@ class ChatPane(QWidget):
         column.addWidget(self._bottom)
         self.setFocusProxy(self.composer)
         self.transcript.link_activated.connect(self._ask_about_link)
+        self.composer.picker.effective_changed.connect(self.empty.set_model)
         theme_notifier().theme_changed.connect(self._align)
         self._align()
 

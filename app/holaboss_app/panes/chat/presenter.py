@@ -11,6 +11,7 @@ import asyncio
 
 from PySide6.QtCore import QObject, QTimer, QUrl, Signal
 
+from holaboss_app.core.models import provider_names
 from holaboss_app.core.transcript import Transcript
 from holaboss_app.panes.chat.conversation import Conversation
 from holaboss_app.panes.chat.drafts import DraftStore
@@ -66,7 +67,6 @@ class ChatPresenter(QObject):
         """A runtime is there: load what is not loaded, go on with what is, send what waits."""
         self._client = client
         self._pane.banners.withdraw(_RUNTIME)
-        self._pane.header.say("")
         if self._workspace is not None and self._conversation is None:
             self._tasks.start(self._enter(self._workspace), key="enter")
         elif self._workspace is not None and self._conversation is not None:
@@ -75,16 +75,16 @@ class ChatPresenter(QObject):
         self._sending.attach(client)
 
     def detach(self, reason: str) -> None:
-        """The runtime is gone or going; `reason` is a sentence for the person. Nothing on screen is lost."""
+        """The runtime is gone or going; `reason` is a sentence for the person, which the window says above the
+        panes: here one line says what becomes of a message. Nothing on screen is lost."""
         self._client = None
         for key in ("enter", "sessions"):
             self._tasks.cancel(key)
         if self._conversation is not None:
             self._conversation.interrupt()
         self._sending.detach()
-        self._pane.header.say(self.tr("Reconnecting…"))
-        promise = self.tr("What you send now goes out as soon as it is back.")
-        self._pane.banners.say(_RUNTIME, f"{reason} {promise}".strip(), surface="sunken")
+        promise = self.tr("What you send now goes out as soon as the runtime is back.")
+        self._pane.banners.say(_RUNTIME, promise, why=reason, surface="sunken")
 
     async def show_workspace(self, workspace: Workspace | None) -> None:
         """Show another workspace, or none. Returns when it is shown, or when a later call has taken over."""
@@ -102,6 +102,7 @@ class ChatPresenter(QObject):
         """Which models there are."""
         self._catalogue = catalogue
         self._pane.composer.picker.set_catalogue(catalogue)
+        self._pane.transcript.name_providers(provider_names(catalogue))
         self._sending.set_catalogue(catalogue)
         self._say_what_blocks()
 
@@ -249,7 +250,7 @@ class ChatPresenter(QObject):
         except (ProblemError, RuntimeUnreachableError):
             return  # They are fetched again with the next change, or when the runtime is back.
         self._sessions = sessions
-        self._states = {state.session_id: state.effective_state for state in states}
+        self._states = {state.session_id: state.runtime_status for state in states}
         if (conversation := self._conversation) is None:
             return
         self._pane.header.describe(self._title(conversation.session_id), usable=True)

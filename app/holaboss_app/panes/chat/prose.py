@@ -29,16 +29,18 @@ from PySide6.QtGui import (
     QTextTable,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QFrame, QTextBrowser, QWidget
+from PySide6.QtWidgets import QFrame, QTextBrowser, QTextEdit, QWidget
 
 from holaboss_app.theme import tokens as t
 from holaboss_app.theme.style import current_tokens, mono_font, scale, scaled, ui_font
 
 LINKS = ("http", "https", "mailto")
+BETWEEN_BLOCKS, ABOVE_HEADING = 7, 16
+"""Space above a block, in pixels at 100 %. A heading is nearer to what it is the heading of."""
 _MARKDOWN = QTextDocument.MarkdownFeature.MarkdownDialectGitHub | QTextDocument.MarkdownFeature.MarkdownNoHTML
 _NOTHING = QImage(1, 1, QImage.Format.Format_ARGB32)
 _NOTHING.fill(Qt.GlobalColor.transparent)
-_LINE_HEIGHT, _TABLE_LINE_HEIGHT = 140.0, 105.0
+_LINE_HEIGHT, _HEADING_LINE_HEIGHT, _TABLE_LINE_HEIGHT = 140.0, 120.0, 105.0
 _HEADING_POINTS = {1: 15.0, 2: 13.0, 3: 11.5}
 _PERCENT = QTextBlockFormat.LineHeightTypes.ProportionalHeight.value
 
@@ -59,6 +61,9 @@ class ProseView(QTextBrowser):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # Otherwise Qt lays the text out for the width of the widget whenever it likes, and a widget that is
+        # hidden, or new, does not have its width yet.
+        self.setLineWrapMode(QTextEdit.LineWrapMode.FixedPixelWidth)
         self.setOpenLinks(False)
         self.setUndoRedoEnabled(False)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
@@ -84,15 +89,27 @@ class ProseView(QTextBrowser):
     def fit(self, width: int) -> int:
         """Lay out for `width` and answer the height."""
         if self._laid_out[0] != width:
-            document = self.document()
-            document.setTextWidth(width)
-            self._laid_out = (width, round(document.size().height() + 0.49))
+            self.setLineWrapColumnOrWidth(width)
+            self._laid_out = (width, round(self.document().size().height() + 0.49))
         return self._laid_out[1]
 
     def natural_width(self, widest: int) -> int:
         """The width the text would like, up to `widest`."""
         self.fit(widest)
         return min(widest, round(self.document().idealWidth() + 1.5))
+
+    @property
+    def begins_with_heading(self) -> bool:
+        return not self._plain and self.document().begin().blockFormat().headingLevel() > 0
+
+    @property
+    def ends_with_heading(self) -> bool:
+        return not self._plain and self.document().lastBlock().blockFormat().headingLevel() > 0
+
+    @property
+    def begins_with_table(self) -> bool:
+        # Before a table there is always a block, an empty one if nothing else.
+        return any(frame.firstPosition() == 1 for frame in self.document().rootFrame().childFrames())
 
     @property
     def has_selection(self) -> bool:
@@ -213,8 +230,9 @@ def _dress_heading(block: QTextBlock, level: int) -> None:
         cursor.setPosition(position + length, QTextCursor.MoveMode.KeepAnchor)
         cursor.setCharFormat(look)
     space = QTextBlockFormat()
-    space.setTopMargin(0 if block.blockNumber() == 0 else scaled(10))
-    space.setBottomMargin(scaled(4))
+    space.setLineHeight(_HEADING_LINE_HEIGHT, _PERCENT)
+    space.setTopMargin(0 if block.blockNumber() == 0 else scaled(ABOVE_HEADING))
+    space.setBottomMargin(0)
     cursor.mergeBlockFormat(space)
 
 

@@ -201,9 +201,7 @@ class Sending(QObject):
     def _retire_shown(self, conversation: Conversation) -> None:
         """Messages that were shown as if they were about to run go back to those that wait."""
         state = self._state
-        if state is None or not (
-            state.effective_state == "PAUSED" or self._missing_provider(state) is not None
-        ):
+        if state is None or not (_is_held(state) or self._missing_provider(state) is not None):
             return
         for item in conversation.queued:
             conversation.remove(item.input_id)
@@ -216,7 +214,7 @@ class Sending(QObject):
             banners.say(_KEY, text, action=self.tr("Add the key"))
         else:
             banners.withdraw(_KEY)
-        if state is not None and state.effective_state == "PAUSED" and state.has_queued_inputs:
+        if state is not None and _is_held(state) and state.has_queued_inputs:
             text = self.tr("Stopped. The messages that wait are kept.")
             banners.say(_HELD, text, action=self.tr("Resume"))
         else:
@@ -300,3 +298,9 @@ class Sending(QObject):
             await request
         finally:
             conversation.refresh()
+
+
+def _is_held(state: SessionState) -> bool:
+    """The queue stands still until somebody says go on. The status words do not tell: they also have errors and what
+    waits to report."""
+    return state.hold is not None and state.effective_state != "BUSY"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QScrollArea,
     QToolButton,
     QVBoxLayout,
@@ -18,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from holaboss_app.panes.chat.elided import ElidedLabel
+from holaboss_app.panes.chat.popup import corner, room_around
 from holaboss_app.theme import tokens as t
 from holaboss_app.theme.icons import icon, icon_pixmap
 from holaboss_app.theme.style import current_tokens, scaled, theme_notifier, ui_font
@@ -29,6 +29,8 @@ _COLOURS = {
     "PAUSED": "warning",
     "ERROR": "danger",
 }
+
+_PAD = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +103,11 @@ class SessionPopup(QFrame):
         self.setProperty("surface", "card")
         self._area = QScrollArea(self)
         self._area.setWidgetResizable(True)
+        self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         column = QVBoxLayout(self)
-        column.setContentsMargins(6, 6, 6, 6)
+        column.setContentsMargins(_PAD, _PAD, _PAD, _PAD)
         column.addWidget(self._area)
 
     def open_at(self, anchor: QWidget, entries: list[SessionEntry]) -> None:
@@ -120,14 +123,20 @@ class SessionPopup(QFrame):
             column.addWidget(row)
         column.addStretch()
         self._area.setWidget(content)
-        row_height = scaled(t.CONTROL_HEIGHT_LARGE)
-        self._area.setFixedHeight(min(10, max(1, len(entries))) * row_height + 2)
-        self.setFixedWidth(scaled(340))
-        self.adjustSize()
-        self.move(anchor.mapToGlobal(QPoint(0, anchor.height() + 4)))
+        self._fit(anchor, len(entries))
         self.show()
         if entries and (first := content.findChild(SessionRow)) is not None:
             first.setFocus()
+
+    def _fit(self, anchor: QWidget, rows: int) -> None:
+        """As high as its rows, as far as there is room in the window."""
+        room, row_height = room_around(anchor).size(), scaled(t.CONTROL_HEIGHT_LARGE)
+        # The frame of a style sheet is not part of the contents.
+        frame = 2 * (_PAD + 1)
+        shown = max(1, min(10, rows, (room.height() - frame) // row_height))
+        self._area.setFixedHeight(shown * row_height)
+        self.setFixedSize(min(scaled(340), room.width()), shown * row_height + frame)
+        self.move(corner(anchor, self.size()))
 
     def _choose(self, session_id: str) -> None:
         self.close()
@@ -153,8 +162,6 @@ class SessionHeader(QWidget):
         self._title = ElidedLabel(self)
         self._title.setObjectName("session-title")
         self._title.setProperty("role", "heading")
-        self._note = QLabel(self)
-        self._note.setProperty("role", "small")
         self._popup = SessionPopup(self)
         self._popup.chosen.connect(self.session_chosen)
         self._list = self._button("sessions", "chevron-down", self.tr("Sessions"))
@@ -167,7 +174,6 @@ class SessionHeader(QWidget):
         row.addWidget(self._title)
         row.addWidget(self._list)
         row.addStretch(1)
-        row.addWidget(self._note)
         row.addWidget(self._new)
         theme_notifier().theme_changed.connect(self._size_icons)
         self._size_icons()
@@ -177,10 +183,6 @@ class SessionHeader(QWidget):
         self._title.set_text(title)
         self._list.setEnabled(usable)
         self._new.setEnabled(usable)
-
-    def say(self, note: str) -> None:
-        """A few quiet words on the right, such as "Reconnecting…"; empty for none."""
-        self._note.setText(note)
 
     def open_list(self, entries: list[SessionEntry]) -> None:
         self._popup.open_at(self._list, entries)

@@ -6,6 +6,7 @@ from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from holaboss_app.core.models import is_demo
 from holaboss_app.theme import tokens as t
 from holaboss_app.theme.icons import icon_pixmap
 from holaboss_app.theme.style import current_tokens, scaled, theme_notifier
@@ -64,7 +65,9 @@ class EmptyState(QWidget):
             label.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
             column.addWidget(label)
         column.addSpacing(10)
-        self._starters = [self._starter(text) for text in self._suggestions()]
+        self._show_markdown = self._starter(self.tr("Show me what Markdown looks like here"))
+        self._show_markdown.hide()
+        self._starters = [*(self._starter(text) for text in self._suggestions()), self._show_markdown]
         for button in self._starters:
             column.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(4)
@@ -74,12 +77,15 @@ class EmptyState(QWidget):
     def describe(self, workspace: str) -> None:
         self._title.setText(self.tr("What should happen in %s?").replace("%s", workspace))
 
+    def set_model(self, model: str) -> None:
+        """Which model would answer, `provider/model`: only the scripted one is asked to show itself."""
+        self._show_markdown.setVisible(is_demo(model))
+
     def _suggestions(self) -> list[str]:
         return [
             self.tr("What is in this workspace?"),
             self.tr("List the files and say what each is for"),
             self.tr("Write a short note about your role into NOTES.md"),
-            self.tr("Show me what Markdown looks like here"),
         ]
 
     def _starter(self, text: str) -> QPushButton:

@@ -1,8 +1,9 @@
 """The widgets of one growing text: prose and code blocks, each with a document of its own.
 
 A flush costs what is new: only the open block is laid out again. Finished blocks of prose are folded
-together by the dozen, so a character is laid out a bounded number of times and the number of widgets stays
-small. A stored answer is shown by the same code in one step.
+together by the dozen, and all neighbours once the answer is complete, so a character is laid out a bounded
+number of times and the number of widgets stays small. A stored answer is shown by the same code in one step,
+and a finished one looks exactly like it.
 """
 
 from __future__ import annotations
@@ -90,6 +91,7 @@ class TextColumn:
         self._open: ProseView | None = None
         self._code: CodeBlock | None = None
         self._foldable: list[ProseView] = []
+        self._tables: set[ProseView] = set()
 
     def show(self, text: str, *, final: bool) -> bool:
         """Show `text`, which continues what was shown before; true when anything changed."""
@@ -105,6 +107,8 @@ class TextColumn:
             self._apply(operation)
         if not (operations and isinstance(operations[-1], Open)):
             self._drop_open()
+        if final:
+            self._fold_all()
         return bool(operations)
 
     def clear(self) -> None:
@@ -143,6 +147,7 @@ class TextColumn:
         piece.set_markdown(source)
         self._open = None
         if table:
+            self._tables.add(piece)
             self._fold()
             return
         self._foldable.append(piece)
@@ -152,6 +157,21 @@ class TextColumn:
     def _fold(self) -> None:
         """Finished neighbours become one document, unless somebody is selecting text in them."""
         run, self._foldable = self._foldable, []
+        self._join(run)
+
+    def _fold_all(self) -> None:
+        """The text is complete: everything between two tables or code blocks becomes one document."""
+        self._foldable = []
+        runs: list[list[ProseView]] = [[]]
+        for piece in self.pieces:
+            if isinstance(piece, ProseView) and piece not in self._tables:
+                runs[-1].append(piece)
+            else:
+                runs.append([])
+        for run in runs:
+            self._join(run)
+
+    def _join(self, run: list[ProseView]) -> None:
         if len(run) < 2 or any(piece.has_selection for piece in run):
             return
         run[0].set_markdown("".join(piece.text for piece in run))

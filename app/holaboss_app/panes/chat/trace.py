@@ -181,5 +181,11 @@ def shortened(text: str) -> str:
     lines = text.rstrip("\n").split("\n")
     if len(lines) <= SHOWN_LINES:
         return "\n".join(lines)
-    more = QCoreApplication.translate("Trace", "… %n more line(s)", "", len(lines) - SHOWN_LINES)
-    return "\n".join([*lines[:SHOWN_LINES], more])
+    return "\n".join([*lines[:SHOWN_LINES], _more(len(lines) - SHOWN_LINES)])
+
+
+def _more(lines: int) -> str:
+    translate = QCoreApplication.translate
+    if lines == 1:
+        return translate("Trace", "… 1 more line")
+    return translate("Trace", "… %1 more lines").replace("%1", str(lines))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from collections.abc import Mapping
 
 from PySide6.QtCore import QRectF, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
@@ -66,6 +67,7 @@ class TranscriptView(QAbstractScrollArea):
         self._unfolded: defaultdict[str, set[str]] = defaultdict(set)
         self._lexing = Lexing(self)
         self._stale: set[str] = set()
+        self._provider_names: Mapping[str, str] = {}
         self._next_flush = 0.0
         self._flush_timer = QTimer(self)
         self._flush_timer.setSingleShot(True)
@@ -152,6 +154,13 @@ class TranscriptView(QAbstractScrollArea):
         ended = time.perf_counter()
         self._next_flush = ended + max(FLUSH_S, 4 * (ended - started))
         self.flushed.emit()
+
+    def name_providers(self, names: Mapping[str, str]) -> None:
+        """What providers are called, by id."""
+        self._provider_names = names
+        for widget in self._live.values():
+            widget.name_providers(names)
+        self._place()
 
     def announce(self, text: str) -> None:
         """Have a screen reader say `text` when it has time."""
@@ -259,6 +268,7 @@ class TranscriptView(QAbstractScrollArea):
         widget = self._live.get(state.input_id)
         if widget is None:
             widget = self._take_widget()
+            widget.name_providers(self._provider_names)
             widget.bind(state, self._unfolded[state.input_id])
             self._live[state.input_id] = widget
             widget.show()

@@ -7,6 +7,7 @@ binding one to another turn keeps its widgets and replaces their contents.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TypeAlias
 
@@ -19,6 +20,7 @@ from holaboss_app.panes.chat.folded import FoldedPart
 from holaboss_app.panes.chat.highlight import Lexing
 from holaboss_app.panes.chat.outcome import ActivityLine, ErrorCard, Footer, activity
 from holaboss_app.panes.chat.prose import ProseView
+from holaboss_app.panes.chat.spacing import distance
 from holaboss_app.panes.chat.text_column import Piece, Shelf, TextColumn
 from holaboss_app.panes.chat.trace import BLEED, TraceHeader
 from holaboss_app.theme import tokens as t
@@ -66,6 +68,7 @@ class TurnWidget(QWidget):
         self._error.settings_requested.connect(self.settings_requested)
         self._footer = Footer(self)
         self._footer.copy_requested.connect(self._copy_answer)
+        self._provider_names: Mapping[str, str] = {}
 
     def bind(self, state: TurnState, unfolded: set[str]) -> None:
         """Show another turn. `unfolded` is kept by the caller and remembers what a person opened."""
@@ -74,6 +77,12 @@ class TurnWidget(QWidget):
         self.setAccessibleName(self.tr("Conversation turn"))
         self._message.set_plain(state.text.strip("\n"))
         self.refresh()
+
+    def name_providers(self, names: Mapping[str, str]) -> None:
+        """What providers are called, by id."""
+        if names != self._provider_names:
+            self._provider_names = names
+            self.refresh()
 
     def unbind(self) -> None:
         self.hide()
@@ -118,9 +127,7 @@ class TurnWidget(QWidget):
             if isinstance(part, FoldedPart):
                 y = self._arrange_folded(part, y, width)
             else:
-                y += scaled(GAP) if after_row else 0
-                for piece in part.pieces:
-                    y = _put(piece, BLEED, y, width) + scaled(GAP)
+                y = self._arrange_text(part, y + (scaled(GAP) if after_row else 0), width) + scaled(GAP)
             after_row = isinstance(part, FoldedPart)
         for widget in (self._error, self._activity, self._footer):
             if widget.isVisibleTo(self):
@@ -161,10 +168,17 @@ class TurnWidget(QWidget):
         self._activity.describe(activity(state))
         self._error.setVisible(state.error is not None)
         if state.error is not None:
-            self._error.describe(state.error)
+            self._error.describe(state.error, self._provider_names)
         self._footer.setVisible(state.is_final and state.error is None)
         if state.is_final:
             self._footer.describe(state)
+
+    def _arrange_text(self, column: TextColumn, y: int, width: int) -> int:
+        before: Piece | None = None
+        for piece in column.pieces:
+            y = _put(piece, BLEED, y + (distance(before, piece) if before is not None else 0), width)
+            before = piece
+        return y
 
     def _arrange_folded(self, part: FoldedPart, y: int, width: int) -> int:
         y = _put(part.header, 0, y, width + 2 * BLEED) + scaled(2)

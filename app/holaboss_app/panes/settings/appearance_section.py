@@ -17,6 +17,10 @@ SCALES: Final = (80, 90, 100, 110, 125, 150, 175, 200)
 """Text sizes in percent."""
 
 
+PICTURE = 84
+"""Height of the picture of a tile with the room around it, at 100 % text."""
+
+
 class ThemeTile(QAbstractButton):
     """A small picture of a window in one theme, with its name beneath."""
 
@@ -34,7 +38,7 @@ class ThemeTile(QAbstractButton):
         self._resize()
 
     def sizeHint(self) -> QSize:
-        return QSize(132, 84 + scaled(28))
+        return QSize(scaled(132), scaled(PICTURE + 28))
 
     def minimumSizeHint(self) -> QSize:
         return QSize(76, self.sizeHint().height())
@@ -42,7 +46,7 @@ class ThemeTile(QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        picture = QRectF(3, 3, self.width() - 6, 78)
+        picture = QRectF(3, 3, self.width() - 6, scaled(PICTURE) - 6)
         outline = QPainterPath()
         outline.addRoundedRect(picture, 8, 8)
         painter.save()
@@ -66,7 +70,9 @@ class ThemeTile(QAbstractButton):
         painter.setFont(font)
         painter.setPen(QColor(tokens.text if self.isChecked() else tokens.text_muted))
         painter.drawText(
-            QRectF(0, 84, self.width(), self.height() - 84), Qt.AlignmentFlag.AlignCenter, self.text()
+            QRectF(0, scaled(PICTURE), self.width(), self.height() - scaled(PICTURE)),
+            Qt.AlignmentFlag.AlignCenter,
+            self.text(),
         )
 
     def _resize(self) -> None:
@@ -136,7 +142,10 @@ class AppearanceSection(QWidget):
 def _draw_window(painter: QPainter, area: QRectF, tokens: Tokens) -> None:
     """A window with a rail, a pane, an answer and a message."""
     painter.setPen(Qt.PenStyle.NoPen)
-    x, y, width, height = area.x(), area.y(), area.width(), area.height()
+    painter.save()
+    painter.translate(area.topLeft())
+    painter.scale(scale(), scale())
+    width, height = area.width() / scale(), area.height() / scale()
     for colour, left, top, across, down, radius in (
         (tokens.window, 0, 0, width, height, 0),
         (tokens.pane, 18, 8, width - 26, height - 16, 5),
@@ -148,4 +157,5 @@ def _draw_window(painter: QPainter, area: QRectF, tokens: Tokens) -> None:
         (tokens.text_muted, 26, 54, width * 0.3, 4, 2),
     ):
         painter.setBrush(QColor(colour))
-        painter.drawRoundedRect(QRectF(x + left, y + top, across, down), radius, radius)
+        painter.drawRoundedRect(QRectF(left, top, across, down), radius, radius)
+    painter.restore()

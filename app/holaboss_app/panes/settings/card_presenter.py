@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from holaboss_app.panes.settings.form import ProviderDraft
+from holaboss_app.panes.settings.key_field import KeyStep
 from holaboss_app.panes.settings.provider_actions import (
     EXPECTED_ERRORS,
     KeyMissingError,
@@ -42,9 +43,9 @@ class CardPresenter:
         card.form.test_requested.connect(self._test)
         key.save_requested.connect(self._store_key)
         key.keep_requested.connect(self._keep_key)
-        key.remove_requested.connect(lambda: self._with_key(self._actions.remove_key(self._id)))
-        key.retry_requested.connect(lambda: self._with_key(self._actions.send_key(self._id)))
-        key.migrate_requested.connect(lambda: self._with_key(self._actions.migrate_key(self._id)))
+        key.remove_requested.connect(self._remove_key)
+        key.retry_requested.connect(self._read_key)
+        key.migrate_requested.connect(self._migrate_key)
 
     def resume(self) -> None:
         """The runtime is back: save what could not be saved."""
@@ -82,7 +83,10 @@ class CardPresenter:
         except KeychainError as error:
             self._card.set_expanded(True)
             await self._refresh()
-            self._form.key.failed(sentence(error))
+            if key:
+                self._form.key.failed(KeyStep.SAVE, sentence(error))
+            else:
+                self._card.fail(sentence(error))  # an older key was asked for; its button tries again
         except EXPECTED_ERRORS as error:
             self._card.fail(sentence(error))
         finally:
@@ -94,7 +98,7 @@ class CardPresenter:
     async def _disconnecting(self, forget_key: bool) -> None:
         self._card.set_busy(True)
         try:
-            self._take(await self._actions.disconnect(self._id, forget_key=forget_key))
+            self._take(await self._actions.disconnect(self._card.view, forget_key=forget_key))
         except EXPECTED_ERRORS as error:
             self._card.fail(sentence(error))
             await self._refresh()
@@ -121,15 +125,24 @@ class CardPresenter:
     # Key and test
 
     def _store_key(self, value: str) -> None:
-        self._with_key(self._actions.store_key(self._id, value))
+        self._with_key(KeyStep.SAVE, self._actions.store_key(self._id, value))
 
     def _keep_key(self, value: str) -> None:
-        self._with_key(self._actions.keep_key(self._id, value))
+        self._with_key(KeyStep.KEEP, self._actions.keep_key(self._id, value))
 
-    def _with_key(self, action: Coroutine[Any, Any, None]) -> None:
-        self._start(self._changing_key(action), "key")
+    def _remove_key(self) -> None:
+        self._with_key(KeyStep.REMOVE, self._actions.remove_key(self._card.view))
 
-    async def _changing_key(self, action: Coroutine[Any, Any, None]) -> None:
+    def _read_key(self) -> None:
+        self._with_key(KeyStep.READ, self._actions.send_key(self._id))
+
+    def _migrate_key(self) -> None:
+        self._with_key(KeyStep.MIGRATE, self._actions.migrate_key(self._id))
+
+    def _with_key(self, step: KeyStep, action: Coroutine[Any, Any, None]) -> None:
+        self._start(self._changing_key(step, action), "key")
+
+    async def _changing_key(self, step: KeyStep, action: Coroutine[Any, Any, None]) -> None:
         key = self._form.key
         key.set_running(True)
         try:
@@ -137,7 +150,7 @@ class CardPresenter:
             key.stored()
             self._take(await self._actions.runtime.providers())
         except EXPECTED_ERRORS as error:
-            key.failed(sentence(error))
+            key.failed(step, sentence(error))
         finally:
             key.set_running(False)
 

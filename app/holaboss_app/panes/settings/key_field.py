@@ -23,6 +23,16 @@ class KeyEntry(Enum):
     SESSION = "session"
 
 
+class KeyStep(Enum):
+    """What was being done with a key when it failed, and is done once more by Try again."""
+
+    SAVE = "save"
+    KEEP = "keep"
+    REMOVE = "remove"
+    MIGRATE = "migrate"
+    READ = "read"
+
+
 class KeyField(QWidget):
     """Either an input with a save button, or one line that says where the key is, with what can be done."""
 
@@ -42,6 +52,7 @@ class KeyField(QWidget):
         self._connected = False
         self._optional = False
         self._key_url = ""
+        self._failed = KeyStep.SAVE
         self.input = QLineEdit()
         self.input.setEchoMode(QLineEdit.EchoMode.Password)
         self.field = Field(self.tr("API key"), self.input, name="api-key")
@@ -98,10 +109,11 @@ class KeyField(QWidget):
     def _build_problem(self) -> Notice:
         notice = Notice()
         notice.setObjectName("key-problem")
-        keep = notice.add_button(push_button(self.tr("Use for this session only"), "keep-key-for-session"))
-        keep.clicked.connect(lambda: self.keep_requested.emit(self.key))
-        again = notice.add_button(push_button(self.tr("Try again"), "save-key-again", kind="ghost"))
-        again.clicked.connect(self._save)
+        keep = push_button(self.tr("Use for this session only"), "keep-key-for-session")
+        self.keep = notice.add_button(keep)
+        self.keep.clicked.connect(lambda: self.keep_requested.emit(self.key))
+        self.again = notice.add_button(push_button(self.tr("Try again"), "key-again", kind="ghost"))
+        self.again.clicked.connect(self._try_again)
         notice.hide()
         return notice
 
@@ -118,6 +130,8 @@ class KeyField(QWidget):
         if place != self._place:
             # A key that is being typed stays in sight, whatever happens to the stored one.
             self._replacing = bool(self.key)
+            if not self.key:
+                self.problem.say("")  # it was about the place where the key is no more
         self._place = place
         self._optional = not view.key_required
         self._arrange()
@@ -129,9 +143,12 @@ class KeyField(QWidget):
         self.problem.say("")
         self._arrange()
 
-    def failed(self, sentence: str) -> None:
-        """The keychain refused; the typed key stays and can be used for this session."""
-        self.problem.say(sentence)
+    def failed(self, step: KeyStep, sentence: str) -> None:
+        """Say why, and offer `step` again. A typed key stays and can be used for this session instead."""
+        self._failed = step
+        can_keep = step is KeyStep.SAVE and bool(self.key)
+        self.keep.setVisible(can_keep)
+        self.problem.say(f"{sentence} {self._cost()}".strip() if can_keep else sentence)
 
     def ask(self, sentence: str) -> None:
         """Point out that a key is missing and put the caret there."""
@@ -140,7 +157,8 @@ class KeyField(QWidget):
 
     def set_running(self, running: bool) -> None:
         """While a key is on its way its buttons wait."""
-        for button in (self.save, self.migrate, self.retry, self.replace, self.remove):
+        buttons = (self.save, self.migrate, self.retry, self.replace, self.remove, self.keep, self.again)
+        for button in buttons:
             button.setEnabled(not running)
 
     def _arrange(self) -> None:
@@ -154,18 +172,31 @@ class KeyField(QWidget):
         self.save.setText(self.tr("Use for this session") if session else self.tr("Save in keychain"))
         self.input.setPlaceholderText(self.tr("Not needed on this computer") if self._optional else "")
         self.field.show_hint(self._hint())
-        self.kept_label.setText(_sentences(self)[self._place])
+        self.kept_label.setText(self._kept_words())
         good = self._place in {"keychain", "environment"}
         self._kept_icon.show_icon("key" if good else "alert", "success" if good else "warning")
-        self.migrate.setVisible(self._place == "literal")
+        self.migrate.setVisible(self._place == "literal" and not session)
         self.retry.setVisible(self._place == "keychain_missing")
         self.replace.setVisible(self._place != "environment")
-        self.remove.setVisible(self._place in {"keychain", "keychain_missing", "session"})
+        self.remove.setVisible(self._place in {"keychain", "keychain_missing", "session", "literal"})
+
+    def _kept_words(self) -> str:
+        words = _sentences(self)[self._place]
+        if self._place == "literal" and self._entry is KeyEntry.SESSION:
+            return self.tr("{words}. It can move to a keychain once one runs.").format(words=words)
+        return words
 
     def _hint(self) -> str:
+        where = self.tr("Goes into the keychain of this computer, never into a file.")
         if self._entry is KeyEntry.SESSION:
-            return self.tr("There is no usable keychain: the key is forgotten when Holaboss quits.")
-        return self.tr("Goes into the keychain of this computer, never into a file.")
+            where = self.tr("There is no usable keychain: the key is forgotten when Holaboss quits.")
+        return f"{where} {self._cost()}".strip()
+
+    def _cost(self) -> str:
+        """What else happens when a key is entered: the runtime then takes none from its file any more."""
+        if self._place != "literal":
+            return ""
+        return self.tr("The key in runtime-config.json is deleted when this one is used.")
 
     def _typed(self) -> None:
         self.field.show_error(None)
@@ -178,8 +209,22 @@ class KeyField(QWidget):
         keep = self._entry is KeyEntry.SESSION
         (self.keep_requested if keep else self.save_requested).emit(self.key)
 
+    def _try_again(self) -> None:
+        match self._failed:
+            case KeyStep.SAVE:
+                self._save()
+            case KeyStep.KEEP:
+                self.keep_requested.emit(self.key)
+            case KeyStep.REMOVE:
+                self.remove_requested.emit()
+            case KeyStep.MIGRATE:
+                self.migrate_requested.emit()
+            case KeyStep.READ:
+                self.retry_requested.emit()
+
     def _replace(self) -> None:
         self._replacing = True
+        self.problem.say("")
         self._arrange()
         self.input.setFocus()
 

@@ -25,6 +25,8 @@ class BackgroundTasksCard(QFrame):
         self.provider = Picker("background-provider", self.tr("Provider"))
         self.model = Picker("background-model", self.tr("Model"))
         self.model.setEditable(True)
+        if (line := self.model.lineEdit()) is not None:  # it takes the focus, not the box around it
+            line.setAccessibleName(self.tr("Model of background tasks"))
         self.provider_field = Field(self.tr("Provider"), self.provider, name="background-provider")
         self.model_field = Field(self.tr("Model"), self.model, name="background-model")
         self.warning = Notice()

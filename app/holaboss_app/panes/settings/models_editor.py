@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal
+from math import ceil
+
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QPlainTextEdit, QWidget
 
@@ -27,7 +29,15 @@ class ModelsText(QPlainTextEdit):
 
     def fit(self) -> None:
         lines = min(MAX_LINES, max(MIN_LINES, self.blockCount()))
-        self.setFixedHeight(round(lines * QFontMetricsF(self.font()).lineSpacing() + 2 * 5 + 12))
+        frame = self.contentsMargins()
+        around = frame.top() + frame.bottom() + 2 * self.document().documentMargin()
+        # A line is as high as a whole number of pixels, and one pixel has to stay empty below the last.
+        self.setFixedHeight(ceil(lines * ceil(QFontMetricsF(self.font()).lineSpacing()) + around) + 1)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self.fit()
 
 
 class ModelsEditor(QWidget):

@@ -1,4 +1,4 @@
-"""The Models section: everything about providers, in the order someone setting up would need it."""
+"""The Model Providers section: everything about providers, in the order someone setting up would need it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holaboss_app.panes.settings.form import provider_id
 from holaboss_app.panes.settings.key_field import KeyEntry, KeyPlace
 from holaboss_app.panes.settings.local_servers import LocalServersCard
 from holaboss_app.panes.settings.model_choice import BackgroundTasksCard, DefaultModelCard
-from holaboss_app.panes.settings.parts import Notice, column, push_button, text_label
+from holaboss_app.panes.settings.parts import Notice, column, push_button
 from holaboss_app.panes.settings.provider_card import ProviderCard
 from holaboss_client.config import ProviderCatalogue, ProviderView
 
@@ -36,7 +36,6 @@ class ModelsSection(QWidget):
         self._card_column = column(cards := QWidget(), spacing=8)
         self._content = QWidget()
         content = column(self._content, spacing=12)
-        content.addWidget(text_label(self.tr("Model providers"), "heading"))
         for widget in (cards, self.custom, self.add, self.local_servers, self.default_model, self.background):
             content.addWidget(widget)
         content.setSpacing(12)
@@ -59,8 +58,8 @@ class ModelsSection(QWidget):
         self.keychain.setObjectName("keychain-notice")
         self.literal = Notice()
         self.literal.setObjectName("literal-keys-notice")
-        move = self.literal.add_button(push_button(self.tr("Move to keychain"), "move-all-keys"))
-        move.clicked.connect(self.move_keys_requested)
+        self.move_all = self.literal.add_button(push_button(self.tr("Move to keychain"), "move-all-keys"))
+        self.move_all.clicked.connect(self.move_keys_requested)
         self.notices = (self.connection, self.file_notice, self.keychain, self.literal)
         for notice in self.notices:
             notice.hide()
@@ -88,7 +87,8 @@ class ModelsSection(QWidget):
         for gone in self.cards.keys() - {view.id for view in catalogue.providers}:
             self.cards.pop(gone).deleteLater()
         literal = [view.name for view in catalogue.providers if places[view.id] == "literal"]
-        self.literal.say(self._literal_words(literal))
+        self.literal.say(self._literal_words(literal, entry))
+        self.move_all.setVisible(entry is KeyEntry.KEYCHAIN)
         self.local_servers.show_catalogue(catalogue)
         self.default_model.show_catalogue(catalogue)
         self.background.show_catalogue(catalogue)
@@ -117,8 +117,15 @@ class ModelsSection(QWidget):
             self.card_added.emit(card)
         return card
 
-    def _literal_words(self, names: list[str]) -> str:
+    def _literal_words(self, names: list[str], entry: KeyEntry) -> str:
         if not names:
             return ""
         sentence = self.tr("The key of {names} is written in plain text in runtime-config.json.")
+        if len(names) > 1:
+            sentence = self.tr("The keys of {names} are written in plain text in runtime-config.json.")
+        if entry is KeyEntry.SESSION:
+            sentence = f"{sentence} {self._why_not()}"
         return sentence.format(names=", ".join(names))
+
+    def _why_not(self) -> str:
+        return self.tr("Start a keychain and check again under Data & privacy to move it there.")

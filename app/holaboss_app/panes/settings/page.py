@@ -81,7 +81,12 @@ class SettingsPage(QWidget):
         self._list.setAccessibleName(self.tr("Sections of the settings"))
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._areas: list[QScrollArea] = []
-        self._titles = [self.tr("Models"), self.tr("Appearance"), self.tr("Data & privacy"), self.tr("About")]
+        self._titles = [
+            self.tr("Model Providers"),
+            self.tr("Appearance"),
+            self.tr("Data & privacy"),
+            self.tr("About"),
+        ]
         icons = ("sparkle", "palette", "shield", "info")
         sections = (self.models, self.appearance, self.privacy, self.about)
         for title, icon_name, section in zip(self._titles, icons, sections, strict=True):

@@ -84,7 +84,7 @@ class SettingsPresenter(QObject):
             self._read_facts()
 
     def detach(self, reason: str) -> None:
-        """The runtime is gone. What is shown and typed stays."""
+        """The runtime is gone. What is shown and typed stays; `reason` is empty where the window says it already."""
         self._actions.client = None
         self._gone = reason
         self._tasks.cancel("load")

@@ -41,7 +41,7 @@ class ProviderActions:
     @property
     def runtime(self) -> RuntimeClient:
         if self.client is None:
-            raise RuntimeUnreachableError("The runtime is not running.")
+            raise RuntimeUnreachableError(_tr("The runtime is not running."))
         return self.client
 
     @property
@@ -97,10 +97,10 @@ class ProviderActions:
     async def save(self, view: ProviderView, draft: ProviderDraft) -> ProviderCatalogue:
         return await self.runtime.put_provider(view.id, body_of(view, draft))
 
-    async def disconnect(self, provider_id: str, *, forget_key: bool) -> ProviderCatalogue:
-        catalogue = await self.runtime.delete_provider(provider_id)
+    async def disconnect(self, view: ProviderView, *, forget_key: bool) -> ProviderCatalogue:
+        catalogue = await self.runtime.delete_provider(view.id)
         if forget_key:
-            await self.remove_key(provider_id)
+            await self.remove_key(view)
             return await self.runtime.providers()
         return catalogue
 
@@ -126,7 +126,13 @@ class ProviderActions:
         self._keychain.remember_for_session(provider_id, key)
         await self.runtime.put_secret(provider_id, key)
 
-    async def remove_key(self, provider_id: str) -> None:
+    async def remove_key(self, view: ProviderView) -> None:
+        """Forget the key where it is: in the configuration file, or in the keychain and in this session."""
+        if view.key_state != "literal":
+            await self._forget(view.id)
+        await self.runtime.delete_secret(view.id)
+
+    async def _forget(self, provider_id: str) -> None:
         session_only = self._keychain.kept_for_session(provider_id)
         try:
             await self._keychain.delete(provider_id)
@@ -134,7 +140,6 @@ class ProviderActions:
             # Where there is no keychain, forgetting the key of this session is all there is to do.
             if not (session_only and self.keychain_state is KeychainState.ABSENT):
                 raise
-        await self.runtime.delete_secret(provider_id)
 
     async def send_key(self, provider_id: str) -> None:
         """Read the key from the keychain once more and hand it to the runtime."""

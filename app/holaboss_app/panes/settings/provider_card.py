@@ -80,7 +80,7 @@ class ProviderCard(QFrame):
         self.problem = Notice(surface="danger")
         self.problem.setObjectName("card-problem")
         self.problem.hide()
-        self._confirm = self._build_confirm(view)
+        self._confirm = self._build_confirm()
         self._body = QWidget()
         body = column(self._body)
         body.setContentsMargins(0, 8, 0, 0)
@@ -102,7 +102,7 @@ class ProviderCard(QFrame):
         self.connect_button.clicked.connect(self._connect_clicked)
         self.chevron = QToolButton()
         self.chevron.setObjectName("expand")
-        self.chevron.setMinimumSize(28, 28)
+        self.chevron.setMinimumSize(28, 28)  # grows with its icon
         self.chevron.clicked.connect(self.toggle)
         self._head.clicked.connect(self.toggle)
         self.form.key.input.returnPressed.connect(self._key_entered)
@@ -116,9 +116,8 @@ class ProviderCard(QFrame):
         line.addWidget(self.connect_button)
         line.addWidget(self.chevron)
 
-    def _build_confirm(self, view: ProviderView) -> Notice:
-        question = self.tr("Disconnect {name}? Its models leave the model picker.").format(name=view.name)
-        notice = Notice(question)
+    def _build_confirm(self) -> Notice:
+        notice = Notice()
         notice.setObjectName("disconnect-question")
         self.forget_key = QCheckBox(self.tr("Also remove its key from the keychain"))
         self.forget_key.setObjectName("forget-key")
@@ -154,6 +153,7 @@ class ProviderCard(QFrame):
         self._place = place
         self.form.show_view(view, place, entry)
         self._confirm.hide()
+        self._confirm.label.setText(self._question())
         self.forget_key.setVisible(place in {"keychain", "keychain_missing", "session"})
         words, role = self._state_words(view)
         self.state_label.setText(words)
@@ -189,6 +189,13 @@ class ProviderCard(QFrame):
         self.set_expanded(not self._expanded)
 
     # Inside
+
+    def _question(self) -> str:
+        name = self.name_label.text()
+        question = self.tr("Disconnect {name}? Its models leave the model picker.").format(name=name)
+        if self._place != "literal":
+            return question
+        return self.tr("{question} Its key is deleted from runtime-config.json.").format(question=question)
 
     def _state_words(self, view: ProviderView) -> tuple[str, str]:
         if not view.connected:

@@ -163,7 +163,7 @@ def failure_payload(error: BaseException, package: RunPackage) -> dict[str, Any]
     retryable = failure.retryable if status is None else status in _RETRYABLE_STATUS or status >= 500
     if failure.type in ("quota_exceeded", "context_too_long"):
         retryable = False
-    message = failure.sentence.format(provider=package.provider_id, model=package.model_id)
+    message = failure.sentence.format(provider=package.provider_name, model=package.model_id)
     if failure.quote and (reason := _reason(error)):
         message = f"{message} It said: {reason}"
     payload: dict[str, Any] = {

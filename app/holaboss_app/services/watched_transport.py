@@ -1,0 +1,40 @@
+"""Notices that a runtime is silent long before a request gives up on it.
+
+It changes nothing about a request: whoever is told finds out by itself whether the runtime is only busy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import httpx
+
+SILENT_AFTER_S = 5.0
+
+
+class WatchedTransport(httpx.AsyncBaseTransport):
+    """Calls `on_silence` once for each request whose answer has not begun after `after_s` seconds."""
+
+    def __init__(
+        self,
+        on_silence: Callable[[], object],
+        *,
+        after_s: float = SILENT_AFTER_S,
+        inner: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._on_silence = on_silence
+        self._after_s = after_s
+        # As the client would make it: no proxy for loopback traffic, and a connection for every open stream.
+        limits = httpx.Limits(max_connections=None)
+        self._inner = inner or httpx.AsyncHTTPTransport(trust_env=False, limits=limits)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        timer = asyncio.get_running_loop().call_later(self._after_s, self._on_silence)
+        try:
+            return await self._inner.handle_async_request(request)
+        finally:
+            timer.cancel()
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
