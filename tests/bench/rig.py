@@ -17,7 +17,7 @@ import httpx
 from holaboss_client.client import RuntimeClient
 from holaboss_client.config import PutProvider
 from holaboss_client.events import DELTA_EVENTS
-from holaboss_client.sessions import QueueRequest
+from holaboss_client.sessions import CreateSession, QueueRequest
 from holaboss_client.workspaces import CreateWorkspace
 from tests.support.processes import cpu_seconds
 from tests.support.scripted_provider import ScriptedProvider
@@ -54,6 +54,11 @@ class Rig:
     runtime: RuntimeProcess
     client: RuntimeClient
     workspace_id: str
+
+    async def new_session(self) -> str:
+        return (
+            await self.client.create_session(CreateSession(workspace_id=self.workspace_id))
+        ).session.session_id
 
     async def session(self) -> str:
         return (await self.client.ensure_main_session(self.workspace_id)).session_id

@@ -29,7 +29,10 @@ def tokens(count: int) -> Reply:
 
 
 async def latency(samples: int) -> list[Figure]:
-    """POST → first delta of a one-token run, and the processor time of the whole tree for it."""
+    """POST → first delta of a one-token run, and the processor time of the whole tree for it.
+
+    In new sessions; what each earlier turn of a session adds is told apart: most of it is the SDK that sends it.
+    """
     async with warm_rig() as rig, direct(rig.provider) as http:
         rig.provider.respond_with(lambda _: ONE_TOKEN)
         session = await rig.session()
@@ -38,14 +41,22 @@ async def latency(samples: int) -> list[Figure]:
             await ask_directly(http)
         ours, floors, cpu = list[float](), list[float](), rig.cpu_s()
         for _ in range(samples):
-            ours.append((await rig.ask(session)).first_delta_ms)
+            ours.append((await rig.ask(await rig.new_session())).first_delta_ms)
         cpu = (rig.cpu_s() - cpu) / samples
+        growing = [(await rig.ask(session)).first_delta_ms for _ in range(2 * samples)]
         for _ in range(samples):
             floors.append((await ask_directly(http)).first_delta_ms)
     return [
         Figure("POST → first delta, warm", middle(ours), "ms", middle(floors), BARE, limit=25),
+        Figure("what each earlier turn adds to it", _slope(growing), "ms"),
         Figure("one-token run, CPU of the tree", cpu * 1000, "ms", limit=40),
     ]
+
+
+def _slope(values: list[float]) -> float:
+    """Per step, from the median of the first half to that of the second."""
+    half = len(values) // 2
+    return (middle(values[half:]) - middle(values[:half])) / half
 
 
 async def throughput(samples: int) -> list[Figure]:
