@@ -56,9 +56,7 @@ class Rig:
     workspace_id: str
 
     async def new_session(self) -> str:
-        return (
-            await self.client.create_session(CreateSession(workspace_id=self.workspace_id))
-        ).session.session_id
+        return (await self.client.create_session(CreateSession(workspace_id=self.workspace_id))).session_id
 
     async def session(self) -> str:
         return (await self.client.ensure_main_session(self.workspace_id)).session_id
