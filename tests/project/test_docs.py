@@ -14,10 +14,8 @@ VARIABLE = re.compile(r"\b((?:HOLABOSS|HB|SANDBOX_AGENT|PROACTIVE)_[A-Z0-9_]*[A-
 FLAG = re.compile(r"add_argument\(\s*[\"'](--[a-z-]+)[\"']")
 SUB_COMMAND = re.compile(r"add_parser\(\s*[\"']([a-z-]+)[\"']")
 
-# Words of workplaces and people have no place in a product.
-PRIVATE = re.compile(
-    r"/(work|tmp/brief|root/)\b|\bClaude Code session\b|\bas an AI\b|\bco-authored-by\b", re.IGNORECASE
-)
+# Paths of one machine have no place in a product.
+PRIVATE = re.compile(r"(?<![\w.$}/-])/(?:Users|root|work)/\w", re.IGNORECASE)
 
 
 def sources() -> str:
