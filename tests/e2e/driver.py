@@ -112,7 +112,10 @@ class Receiver(QObject):
     def do_key(self, request: dict[str, Any]) -> None:
         target = self._widget(request) if "name" in request else QApplication.focusWidget()
         if target is None:
-            target = QApplication.activeWindow()
+            raise LookupError("nothing has the keyboard focus")
+        # Without a window manager nobody else makes a window active, and shortcuts of a window need that.
+        target.window().activateWindow()
+        QTest.qWaitForWindowActive(target.window(), 2000)
         QTest.keySequence(target, QKeySequence(request["key"]))
 
     def do_read(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -181,8 +181,10 @@ class MainWindow(QMainWindow):
             action.setObjectName(f"action-{entry.command}")
             action.setCheckable(entry.checkable)
             if entry.keys:
-                # Plus needs Shift on many keyboards; the key itself should do.
-                action.setShortcuts([QKeySequence(entry.keys), QKeySequence(entry.keys.replace("++", "+="))])
+                # Plus needs Shift on many keyboards; the key itself should do. The same keys twice would be ambiguous
+                # to Qt, which then does nothing.
+                spellings = dict.fromkeys((entry.keys, entry.keys.replace("++", "+=")))
+                action.setShortcuts([QKeySequence(keys) for keys in spellings])
             action.triggered.connect(lambda _=False, command=entry.command: self.commanded.emit(str(command)))
             menu.addAction(action)
             self._actions[entry.command] = action

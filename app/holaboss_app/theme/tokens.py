@@ -93,9 +93,6 @@ DARK = Tokens(
     info="#5db5f2",
 )
 
-GRID = 4
-"""All distances are multiples of it, in logical pixels."""
-
 RADIUS_SMALL, RADIUS, RADIUS_LARGE, RADIUS_BUBBLE = 5, 8, 12, 16
 CONTROL_HEIGHT, CONTROL_HEIGHT_LARGE = 30, 36
 ICON, INDENT = 16, 20

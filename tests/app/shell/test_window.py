@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QLineEdit, QListWidget, QPushButton, QWidget
 
@@ -16,7 +16,7 @@ from holaboss_app.services.settings_store import SettingsStore
 from holaboss_app.shell.appearance import Appearance
 from holaboss_app.shell.boot import Failure
 from holaboss_app.shell.command_palette import Command, CommandPalette, matching
-from holaboss_app.shell.commands import entries
+from holaboss_app.shell.commands import Entry, entries
 from holaboss_app.shell.dialogs import ConfirmQuestion, NameQuestion
 from holaboss_app.shell.failures import failure_of, told
 from holaboss_app.shell.main_window import MainWindow, Page
@@ -55,6 +55,16 @@ def workspaces() -> list[Workspace]:
     records = [workspace_record(1, "Alpha"), workspace_record(2, "Beta"), workspace_record(3, "Gamma")]
     records[2]["folder_state"] = "missing"
     return [Workspace.model_validate(record) for record in records]
+
+
+@pytest.mark.parametrize("entry", [e for e in entries() if e.keys], ids=lambda e: e.command)
+def test_every_shortcut_gives_its_command_once(window: MainWindow, entry: Entry) -> None:
+    given: list[str] = []
+    window.commanded.connect(given.append)
+    window.activateWindow()
+    assert QTest.qWaitForWindowActive(window)
+    QTest.keySequence(window, QKeySequence(entry.keys))
+    assert given == [entry.command]
 
 
 def test_a_start_that_fails_is_a_card_with_a_way_out(window: MainWindow) -> None:
