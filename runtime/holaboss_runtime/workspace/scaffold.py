@@ -14,8 +14,7 @@ _POLICY = """\
 
 This file is the standing brief of this workspace. The agent reads it before every task.
 
-Write here what it should know and hold to: what the workspace is for, how you want things done, what it must
-never do. Plain sentences are fine.
+Write here what it should know and hold to: what the workspace is for, how you want things done, what it must never do.
 """
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import pytest
 from PySide6.QtWidgets import QLabel, QPushButton
 
 from holaboss_app.core.reducer import Status
@@ -207,12 +208,13 @@ def test_a_failed_answer_can_be_tried_again(chat: Chat) -> None:
     assert [text for text, _, _ in chat.turns] == ["Hello", "Hello"]
 
 
-def test_an_answer_that_was_cut_off_can_be_continued(chat: Chat) -> None:
+@pytest.mark.parametrize("code", ["interrupted", "host_lost"])
+def test_an_answer_that_was_cut_off_can_be_continued(chat: Chat, code: str) -> None:
     session = chat.start()
     chat.write("Hello")
     chat.world.claim(session)
     chat.world.say(session, "So far")
-    chat.world.fail(session, "interrupted", "The runtime stopped and cut this run off.")
+    chat.world.fail(session, code, "The runtime stopped and cut this run off.")
     chat.rest()
     chat.run(lambda: any(b.text() == "Continue" for b in visible_buttons(chat.pane)), "the card")
     chat.in_loop(next(b for b in visible_buttons(chat.pane) if b.text() == "Continue").click)

@@ -39,6 +39,9 @@ SETTINGS_CODES = frozenset(
 _PULSE_MS = 420
 _WRAPPED = Qt.TextFlag.TextWordWrap
 
+CUT_OFF = frozenset({"interrupted", "host_lost"})
+"""Failures that are ours and not the model's: what was said stands, and the run can go on."""
+
 
 class ActivityLine(QWidget):
     """Three dots and a word while a turn runs. It owns the only timer of the transcript, and only while
@@ -190,7 +193,7 @@ class ErrorCard(QFrame):
         self._provider = error.provider_id or ""
         name = names.get(self._provider, self._provider)
         source = "  ·  ".join(part for part in (name, error.model_id) if part)
-        interrupted = error.code == "interrupted"
+        interrupted = error.code in CUT_OFF
         cut = self.tr("The answer was cut off")
         title = cut if interrupted else self.tr("The model could not answer")
         self._title.setText(title)

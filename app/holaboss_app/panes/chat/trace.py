@@ -38,7 +38,6 @@ class TraceHeader(QAbstractButton):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._icon, self._title, self._summary, self._mark = "sparkle", "", "", ""
-        self._opens = True
         self.setCheckable(True)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
