@@ -104,6 +104,27 @@ def test_stop_keeps_what_waits(launch: Launch, home: Path, config: Path, provide
     desktop.quit()
 
 
+def test_by_keyboard_alone(launch: Launch, home: Path, config: Path, provider: ScriptedProvider) -> None:
+    _with_literal_key(config, provider.url)
+    desktop = launch("--profile-dir", str(home / "profile"))
+    desktop.type("workspace-name", "Keys", replace=True)
+    desktop.key("Return", name="workspace-name")
+    desktop.sees("What should happen in Keys?")
+    desktop.key("Ctrl+K", name="composer")
+    desktop.type("palette-search", "settings")
+    desktop.key("Return", name="palette-search")
+    desktop.has("settings-page")
+    desktop.key("Esc", name="settings-sections")
+    desktop.has("composer")
+    desktop.key("Ctrl+B", name="composer")
+    eventually(lambda: not desktop.ask("exists", name="file-tree"), within=5, what="the files are hidden")
+    provider.enqueue(say("Heard."))
+    desktop.key("Ctrl+L", name="composer")
+    say_to(desktop, "No mouse")
+    desktop.sees("Heard.")
+    desktop.quit()
+
+
 def test_a_literal_key_moves_into_the_keychain(
     launch: Launch, home: Path, config: Path, provider: ScriptedProvider
 ) -> None:
