@@ -94,8 +94,13 @@ class Desktop:
         return server
 
     def quit(self) -> None:
+        """Close the window once no answer is being written: until then it asks whether to stop it."""
+        self._until(lambda: not self.ask("exists", name="stop"), 20, "the answer to be finished")
         self.ask("close")
-        self._process.wait(timeout=15)
+        try:
+            self._process.wait(timeout=15)
+        except subprocess.TimeoutExpired as error:
+            raise AssertionError(f"still open; on the screen:\n{self.screen()}") from error
 
     def kill(self) -> None:
         self._process.kill()
