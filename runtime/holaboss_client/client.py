@@ -5,8 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -14,51 +13,20 @@ import httpx
 from holaboss_client import config as c
 from holaboss_client import sessions as s
 from holaboss_client import workspaces as w
-from holaboss_client.base import WireModel
+from holaboss_client.agents_client import AgentCalls
 from holaboss_client.events import TERMINAL_EVENTS, Change, ChangeEvent, OutputEvent, OutputEventPage
 from holaboss_client.handshake import Version
-from holaboss_client.problems import RuntimeUnreachableError
-from holaboss_client.streams import ResumingStream, raise_for_problem
-
-API = "/api/v1"
-Model = TypeVar("Model", bound=WireModel)
+from holaboss_client.streams import ResumingStream
+from holaboss_client.transport import API
+from holaboss_client.transport import segment as _segment
 
 
-def _segment(value: str) -> str:
-    return quote(value, safe="")
-
-
-class RuntimeClient:
+class RuntimeClient(AgentCalls):
     """Speaks to one runtime. Safe to share between tasks; close it, or use it as an async context manager.
 
     Every method raises `ProblemError` when the runtime refuses and `RuntimeUnreachableError` when nobody
     answers.
     """
-
-    def __init__(self, url: str, token: str, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
-        self.url = url.rstrip("/")
-        # trust_env=False: a proxy variable must never carry loopback traffic or its token away from the machine.
-        self._http = httpx.AsyncClient(
-            base_url=self.url,
-            headers={"authorization": f"Bearer {token}"},
-            timeout=httpx.Timeout(30.0, connect=5.0),
-            limits=httpx.Limits(max_connections=None),
-            trust_env=False,
-            # A plain address needs no certificates: loading them costs 3 MB and 20 ms.
-            verify=self.url.startswith("https:"),
-            transport=transport,
-        )
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        await self._http.aclose()
 
     # Runtime
 
@@ -233,9 +201,9 @@ class RuntimeClient:
         path = f"/agent-sessions/{_segment(session_id)}/history"
         return await self._get(s.History, path, workspace_id=workspace_id, limit=limit, offset=offset)
 
-    async def turn_index(self, workspace_id: str, session_id: str) -> s.TurnIndex:
+    async def turn_index(self, workspace_id: str, session_id: str, *, after_seq: int = 0) -> s.TurnIndex:
         path = f"/agent-sessions/{_segment(session_id)}/turns/index"
-        return await self._get(s.TurnIndex, path, workspace_id=workspace_id)
+        return await self._get(s.TurnIndex, path, workspace_id=workspace_id, after_seq=after_seq)
 
     async def turns(self, workspace_id: str, session_id: str, *, from_seq: int, limit: int) -> s.TurnPage:
         path = f"/agent-sessions/{_segment(session_id)}/turns"
@@ -296,20 +264,3 @@ class RuntimeClient:
         async with aclosing(stream.frames()) as frames:
             async for frame in frames:
                 yield None if frame is None else ChangeEvent.model_validate(frame.data)
-
-    # Transport
-
-    async def _get(self, model: type[Model], path: str, **params: Any) -> Model:  # noqa: ANN401
-        return await self._call(model, "GET", path, params=params)
-
-    async def _call(self, model: type[Model], method: str, path: str, **options: Any) -> Model:  # noqa: ANN401
-        response = await self._send(method, path, **options)
-        return model.model_validate_json(response.content)
-
-    async def _send(self, method: str, path: str, **options: Any) -> httpx.Response:  # noqa: ANN401
-        try:
-            response = await self._http.request(method, API + path, **options)
-        except httpx.HTTPError as error:
-            raise RuntimeUnreachableError(f"The runtime at {self.url} does not answer.") from error
-        raise_for_problem(response)
-        return response

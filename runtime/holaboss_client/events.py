@@ -24,7 +24,8 @@ class RunEvent(StrEnum):
       a run (text, thinking, tool call) in the order they began; `offset` is where `delta` starts inside its
       part, in characters. Both together make every delta idempotent, however it was merged with its
       neighbours.
-    - TOOL_CALL: `phase` (started, completed), `call_id, content_index, tool_name, tool_args, result, error`
+    - TOOL_CALL: `phase` (started, blocked, completed), `call_id, content_index, tool_name, tool_args, result, error`;
+      a blocked call waits for a person and has a `kind` (tool_confirmation, custom_tool) instead of a result
     - RUN_RETRYING: `attempt` (1 is the first repetition), `attempts` (how many there may be, the very first included),
       `delay_s`, `message`
     - RUN_COMPLETED: `status` (success, paused, waiting_user), `usage`
@@ -81,6 +82,7 @@ class Change(StrEnum):
     QUEUE = "queue"
     FILES = "files"
     CONFIG = "config"
+    AGENT = "agent"
     NOTICE = "notice"
     RESET = "reset"
     SHUTDOWN = "shutdown"
@@ -90,7 +92,8 @@ class ChangeEvent(WireModel):
     """Something a screen may show has changed. `payload` is a hint; the record itself is fetched.
 
     Payloads: SESSION_STATE a `SessionState`; FILES `{"paths": [...]}` (empty: anything may have changed);
-    QUEUE `{"input_id"}`; NOTICE `{"code", "message"}`; WORKSPACE `{"status"}`.
+    QUEUE `{"input_id"}`; AGENT `{"agent_id"}` or `{"environment_id"}`; NOTICE `{"code", "message"}`;
+    WORKSPACE `{"status"}`.
     """
 
     id: int

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from holaboss_client.base import WireModel
+from holaboss_client.base import RequestModel, WireModel
 
 
 class Hello(WireModel):
@@ -51,3 +51,20 @@ class Version(WireModel):
     protocol: str
     schema_version: int
     instance_id: str
+
+
+class Poke(RequestModel):
+    """`POST /lifecycle/poke`: with a `session_id` the answer comes once that session was woken and its run is over,
+    with an `agent_id` once nothing of that agent could run right now."""
+
+    session_id: str | None = None
+    agent_id: str | None = None
+    reason: str = Field(default="manual", min_length=1, max_length=200)
+
+
+class Poked(WireModel):
+    """`wake_id` is what ran; otherwise `skipped` says why nothing did."""
+
+    ok: bool = True
+    wake_id: str | None = None
+    skipped: str | None = None

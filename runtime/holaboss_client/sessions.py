@@ -17,6 +17,8 @@ class Session(WireModel):
     title: str | None = None
     parent_session_id: str | None = None
     source_proposal_id: str | None = None
+    agent_id: str | None = None
+    environment_id: str | None = None
     created_by: str
     created_at: str
     updated_at: str
@@ -33,7 +35,12 @@ class SessionList(WireModel):
 
 
 class CreateSession(RequestModel):
-    workspace_id: str
+    """`POST /agent-sessions`: a conversation of a workspace, or with `agent_id` a session of that agent, whose
+    workspace need not be named. The agent is made when it does not exist."""
+
+    workspace_id: str | None = None
+    agent_id: str | None = None
+    environment_id: str | None = None
     session_id: str | None = None
     kind: str = "workspace_session"
     title: str | None = None
@@ -93,7 +100,9 @@ class InputReply(WireModel):
 
 class SessionState(WireModel):
     """Statuses: IDLE, BUSY, WAITING_USER, ERROR, QUEUED, PAUSED. With a `hold` (`user_pause`) nothing of the queue is
-    started until somebody resumes the session or sends another message."""
+    started until somebody resumes the session or sends another message. `status` says the same in the words of the
+    agent layer: idle, running, rescheduling, requires_action, terminated. With `open_actions` nothing but an interrupt
+    runs until all of them are decided."""
 
     workspace_id: str
     session_id: str
@@ -104,6 +113,10 @@ class SessionState(WireModel):
     lease_until: str | None = None
     has_queued_inputs: bool = False
     hold: str | None = None
+    status: str = "idle"
+    stop_reason: str | None = None
+    open_actions: int = 0
+    next_wake_at: str | None = None
     last_error: dict[str, Any] | None = None
     last_turn_status: str | None = None
     last_turn_completed_at: str | None = None
@@ -183,8 +196,10 @@ class TurnPage(WireModel):
 
 
 class TurnResult(WireModel):
-    """One row per finished run. `status` is completed, failed, paused or waiting_user."""
+    """One row per finished run. `status` is completed, failed, paused or waiting_user; `seq` grows with time inside a
+    session."""
 
+    seq: int = 0
     input_id: str
     workspace_id: str
     session_id: str

@@ -9,10 +9,11 @@ from holaboss_client.base import RequestModel, WireModel
 
 class Workspace(WireModel):
     """`folder_state` is `healthy` or `missing`; `status` is `provisioning`, `active`, `error` or
-    `deleted`."""
+    `deleted`. A workspace of `kind` agent stands for an agent of its own."""
 
     id: str
     name: str
+    kind: str = "workspace"
     status: str
     harness: str
     error_message: str | None = None

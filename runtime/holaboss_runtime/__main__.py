@@ -9,10 +9,12 @@ import sys
 from collections.abc import Sequence
 
 USAGE = """\
-usage: holaboss-runtime [serve | openapi [FILE] | --version]
+usage: holaboss-runtime [serve | openapi [FILE] | agent … | state-store … | --version]
 
-  serve     run the server (also without any argument); see README.md for its environment variables
-  openapi   write the description of its HTTP interface to FILE or stdout
+  serve        run the server (also without any argument); see README.md for its environment variables
+  openapi      write the description of its HTTP interface to FILE or stdout
+  agent        agents and their sessions, also installed as `holaboss agent` and `openboa agent`
+  state-store  one operation on the database, also installed as `holaboss-state-store`
 """
 
 
@@ -36,6 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from holaboss_runtime.cli.openapi import write_openapi
 
             return write_openapi(*rest)
+        case (("agent" | "state-store"), _):
+            from holaboss_runtime.cli.main import holaboss
+
+            return holaboss([command, *rest])
         case (("--version" | "-V"), []):
             from holaboss_client import PRODUCT_VERSION
 

@@ -104,7 +104,7 @@ def _prepare(launch: Launch) -> _Prepared:
         token, source = standalone_token(launch)
         keys = dict[str, str]()
         log.info("clients need the token of %s", source)
-    lock = RootLock(launch.state_folder)
+    lock = RootLock(launch.state_folder, launch.database_path)
     lock.acquire()
     database, listener = _open_database(launch.database_path), _listen(launch.host, launch.port)
     return _Prepared(token, secrets.token_urlsafe(32), keys, lock, database, listener)
@@ -149,53 +149,33 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _compose(launch: Launch, prepared: _Prepared, stop: Callable[[], None]) -> RuntimeState:
-    """Every service of a server, wired. The heavy imports are here, after everything that can refuse to start."""
+    """The services of a server. The heavy imports are here, after everything that can refuse to start."""
     from holaboss_runtime.api.state import RuntimeState
-    from holaboss_runtime.config.document import ConfigFile
-    from holaboss_runtime.config.service import ConfigService
-    from holaboss_runtime.harness.native import NativeHarness
-    from holaboss_runtime.sessions.service import Sessions
-    from holaboss_runtime.store.change_log import ChangeLog
-    from holaboss_runtime.store.profiles import Profiles
-    from holaboss_runtime.workspace.files import WorkspaceFiles
-    from holaboss_runtime.workspace.registry import WorkspaceRegistry
+    from holaboss_runtime.services import Plan, compose
+    from holaboss_runtime.sessions.owners import SERVER
 
-    database = prepared.database
-    changes = ChangeLog(database)
-    config = ConfigService(
-        ConfigFile(launch.config_path),
-        changes,
-        embedded=launch.embedded,
+    plan = Plan(
+        root=launch.root,
+        agent_root=launch.root,
+        config_path=launch.config_path,
         environment=launch.environment,
+        owner=SERVER,
+        embedded=launch.embedded,
+        hosts=launch.hosts,
+        concurrency=launch.concurrency,
         secrets=prepared.keys,
         hidden=frozenset({prepared.token, prepared.poke_token}),
     )
-    workspaces = WorkspaceRegistry(database, changes, launch.root)
-    harness = NativeHarness(hosts=launch.hosts)
-    sessions = Sessions(database, changes, workspaces, config, harness, concurrency=launch.concurrency)
+    services = compose(plan, prepared.database)
 
     def configured() -> None:
-        sessions.poke()
-        if (protocol := config.default_protocol()) is not None:
-            harness.warm(protocol)  # its first run must not pay for the import of an SDK
+        services.sessions.poke()
+        if (protocol := services.config.default_protocol()) is not None:
+            services.harness.warm(protocol)  # its first run must not pay for the import of an SDK
 
-    config.on_change = configured
-    workspaces.in_use = sessions.control.is_busy
-    workspaces.discover()
+    services.config.on_change = configured
     configured()
-    return RuntimeState(
-        database=database,
-        changes=changes,
-        config=config,
-        workspaces=workspaces,
-        files=WorkspaceFiles(workspaces, changes),
-        profiles=Profiles(database),
-        sessions=sessions,
-        harness=harness,
-        lifetime=asyncio.Event(),
-        instance_id=new_id(),
-        stop=stop,
-    )
+    return RuntimeState.of(services, lifetime=asyncio.Event(), instance_id=new_id(), stop=stop)
 
 
 def _http_server(launch: Launch, prepared: _Prepared, state: RuntimeState) -> HttpServer:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.bench import idle, reading, runs, startup
+from tests.bench import bench_drain, bench_queue, bench_session_core, idle, reading, runs, startup
 from tests.bench.figures import Figure, table, write_into
 
 ROOT = Path(__file__).parents[2]
@@ -33,6 +33,9 @@ BENCHES: dict[str, tuple[Bench, int, int]] = {
     "tool": (runs.tool_run, 10, 3),
     "many": (runs.many, 9, 3),
     "growth": (runs.growth, 17, 3),
+    "queue": (bench_queue.queue, 9, 3),
+    "session-core": (bench_session_core.session_core, 9, 3),
+    "drain": (bench_drain.drain, 5, 2),
     "transcript": (reading.transcript, 5, 1),
     "idle-server": (idle.server, 10, 2),
     "idle-desktop": (idle.desktop, 10, 2),

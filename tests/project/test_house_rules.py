@@ -13,9 +13,12 @@ SOURCES = python_files(APP, RUNTIME, ROOT / "runtime" / "holaboss_client")
 
 # Starting a process is a responsibility: each of these files owns, and ends, what it starts.
 PROCESS_OWNERS = {
+    "app/holaboss_app/__main__.py",  # becomes the command it starts, or waits for it
     "app/holaboss_app/services/runtime_process.py",
     "app/holaboss_app/services/runtime_supervisor.py",
 }
+# A file lock of another process has no signal; the thread that waits for it is not the loop's.
+WAITS_IN_A_THREAD = {"runtime/holaboss_runtime/sessions/projections/tree_lock.py"}
 PROCESS_CALLS = re.compile(
     r"\b(subprocess\.(run|Popen|check_\w+)|create_subprocess_\w+|os\.(system|popen|spawn\w+)|QProcess)\b"
 )
@@ -58,7 +61,8 @@ def test_nothing_stops_the_loop() -> None:
     for path in SOURCES:
         for call in calls_of(path):
             assert not call.endswith(".exec"), f"{relative(path)}: {call} nests an event loop"
-            assert call != "time.sleep", f"{relative(path)}: {call} blocks the loop"
+            if relative(path) not in WAITS_IN_A_THREAD:
+                assert call != "time.sleep", f"{relative(path)}: {call} blocks the loop"
 
 
 def test_panes_and_shell_start_work_through_its_owner() -> None:

@@ -1,20 +1,23 @@
 """A harness that runs a script instead of a model: an implementation of the contract, not a mock of it.
 
 A script is an async function that says things through a `Stage`. Whatever it does, exactly one terminal event comes,
-last; a cancelled run ends as paused with what was said until then.
+last; a cancelled run ends as paused with what was said until then, and one that asked somebody waits for the user.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from holaboss_client.events import RunEvent
 from holaboss_runtime.harness.contract import (
+    ActionDecision,
+    ActionKind,
     AdapterCapabilities,
     Cancellation,
     HistoryEntry,
+    PendingCall,
     RunnerEvent,
     RunPackage,
     RunResult,
@@ -29,8 +32,16 @@ class ScriptedFailure(Exception):
         self.payload = payload
 
 
+class ScriptedWait(Exception):
+    """The script ended with calls that somebody outside has to decide."""
+
+    def __init__(self, pending: list[PendingCall]) -> None:
+        super().__init__(f"{len(pending)} calls wait")
+        self.pending = pending
+
+
 class Stage:
-    """What a script can do: talk, think, call tools, fail."""
+    """What a script can do: talk, think, call tools, ask, fail."""
 
     def __init__(self, package: RunPackage, events: asyncio.Queue[RunnerEvent]) -> None:
         self.package = package
@@ -61,6 +72,37 @@ class Stage:
             RunEvent.TOOL_CALL, call | {"phase": "completed", "result": content, "error": error} | payload
         )
 
+    def blocked(
+        self, name: str, arguments: dict[str, Any] | None = None, *, kind: ActionKind = "tool_confirmation"
+    ) -> PendingCall:
+        """Tell of a call that waits, and return it for `wait`."""
+        self._part, self._open = self._part + 1, None
+        waits = PendingCall(
+            call_id=f"call-{self.package.wake_id}-{self._part}",
+            kind=kind,
+            tool_name=name,
+            tool_args=arguments or {},
+        )
+        call = {"content_index": self._part, **waits.model_dump(exclude={"kind"})}
+        self._put(RunEvent.TOOL_CALL, call | {"phase": "started"})
+        self._put(RunEvent.TOOL_CALL, call | {"phase": "blocked", "kind": kind})
+        return waits
+
+    def wait(self, *pending: PendingCall) -> NoReturn:
+        """End the script: all of these have to be decided."""
+        raise ScriptedWait(list(pending))
+
+    def ask(
+        self, tool_name: str, args: dict[str, Any] | None = None, kind: ActionKind = "tool_confirmation"
+    ) -> NoReturn:
+        """End the script with one call that waits."""
+        self.wait(self.blocked(tool_name, args, kind=kind))
+
+    def decision(self, tool_name: str | None = None) -> ActionDecision | None:
+        """The first decision this run was given, or the first one about a call of `tool_name`."""
+        named = (each for each in self.package.decisions if tool_name in (None, each.tool_name))
+        return next(named, None)
+
     def fail(self, **payload: Any) -> None:
         raise ScriptedFailure(**payload)
 
@@ -89,7 +131,7 @@ class FakeHarness:
     """`packages` are those of every run, in order; `running` counts runs right now, `most_running` at most."""
 
     name = "native"
-    capabilities = AdapterCapabilities()
+    capabilities = AdapterCapabilities(supports_waiting_user=True)
     ready = True
 
     def __init__(
@@ -151,6 +193,12 @@ def _terminal(stage: Stage, play: asyncio.Future[None]) -> RunnerEvent:
     if error is None:
         return RunnerEvent(
             event_type=RunEvent.RUN_COMPLETED, payload={"status": "success", "usage": usage}, result=result
+        )
+    if isinstance(error, ScriptedWait):
+        return RunnerEvent(
+            event_type=RunEvent.RUN_COMPLETED,
+            payload={"status": "waiting_user", "usage": usage},
+            result=result.model_copy(update={"pending": error.pending}),
         )
     if not isinstance(error, ScriptedFailure):
         raise error

@@ -32,7 +32,7 @@ class Status(StrEnum):
 
 FINAL = frozenset({Status.COMPLETED, Status.PAUSED, Status.WAITING_USER, Status.FAILED})
 _COMPLETIONS = {"paused": Status.PAUSED, "waiting_user": Status.WAITING_USER}
-StepState = Literal["running", "done", "failed", "interrupted"]
+StepState = Literal["running", "waiting", "done", "failed", "interrupted"]
 
 
 @dataclass(slots=True)
@@ -224,6 +224,9 @@ def _update_tool(tool: ToolSegment, event: OutputEvent) -> None:
         tool.arguments = arguments
     if payload.get("phase") == "started":
         tool.started_at = event.created_at
+        return
+    if payload.get("phase") == "blocked":  # nothing was done; somebody has to decide first
+        tool.state = "waiting"
         return
     tool.ended_at = event.created_at
     tool.state = "failed" if payload.get("error") else "done"

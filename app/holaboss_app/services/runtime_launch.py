@@ -15,12 +15,28 @@ _PASSED_ON = (
 )  # fmt: skip
 
 
-def runtime_command() -> list[str]:
-    """The runtime beside this program: the sibling executable when frozen, else its module."""
+COMMANDS = frozenset({"agent", "state-store"})
+"""What the runtime's program does for a shell."""
+
+
+def runtime_command(*arguments: str) -> list[str]:
+    """The runtime beside this program: the sibling executable when frozen, else its module. It serves by default."""
+    words = arguments or ("serve",)
     if getattr(sys, "frozen", False):
         suffix = ".exe" if sys.platform == "win32" else ""
-        return [str(Path(sys.executable).with_name(f"holaboss-runtime{suffix}")), "serve"]
-    return [sys.executable, "-m", "holaboss_runtime", "serve"]
+        return [str(Path(sys.executable).with_name(f"holaboss-runtime{suffix}")), *words]
+    return [sys.executable, "-m", "holaboss_runtime", *words]
+
+
+def command_environment(inherited: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a command a person typed: theirs, without what a frozen start added to it."""
+    kept = {name: value for name, value in inherited.items() if not name.startswith("_PYI_")}
+    if getattr(sys, "frozen", False):
+        original = kept.pop("LD_LIBRARY_PATH_ORIG", None)
+        kept.pop("LD_LIBRARY_PATH", None)
+        if original:
+            kept["LD_LIBRARY_PATH"] = original
+    return kept
 
 
 def runtime_environment(sandbox_root: Path, inherited: Mapping[str, str]) -> dict[str, str]:

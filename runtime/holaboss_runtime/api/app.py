@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 from holaboss_client import PRODUCT_VERSION
 from holaboss_runtime.api import problems
 from holaboss_runtime.api.middleware import Access, Gate
-from holaboss_runtime.api.routes import runtime, sessions, streams, workspaces
+from holaboss_runtime.api.routes import agents, runtime, session_core, sessions, streams, workspaces
 from holaboss_runtime.api.state import RuntimeState
 
 
@@ -32,7 +32,8 @@ def build_routes() -> FastAPI:
         redirect_slashes=False,
     )
     problems.install(app)
-    for router in (runtime.health, runtime.router, workspaces.router, sessions.router, streams.router):
+    families = (runtime, workspaces, agents, sessions, session_core, streams)
+    for router in (runtime.health, *(family.router for family in families)):
         app.include_router(_with_status(router))
     return app
 

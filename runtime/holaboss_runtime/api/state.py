@@ -4,38 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass, fields
+from typing import Annotated
 
 from fastapi import Depends, Request
 
-from holaboss_runtime.config.service import ConfigService
-from holaboss_runtime.harness.contract import Harness
-from holaboss_runtime.store.change_log import ChangeLog
-from holaboss_runtime.store.database import Database
-from holaboss_runtime.store.profiles import Profiles
-from holaboss_runtime.workspace.files import WorkspaceFiles
-from holaboss_runtime.workspace.registry import WorkspaceRegistry
-
-if TYPE_CHECKING:
-    from holaboss_runtime.sessions.service import Sessions
+from holaboss_runtime.services import Services
 
 
-@dataclass(slots=True)
-class RuntimeState:
+@dataclass(frozen=True, slots=True)
+class RuntimeState(Services):
     """`lifetime` is set when the server begins to stop: streams end then. `stop` asks for that."""
 
-    database: Database
-    changes: ChangeLog
-    config: ConfigService
-    workspaces: WorkspaceRegistry
-    files: WorkspaceFiles
-    profiles: Profiles
-    sessions: Sessions
-    harness: Harness
     lifetime: asyncio.Event
     instance_id: str
     stop: Callable[[], None]
+
+    @classmethod
+    def of(
+        cls, services: Services, *, lifetime: asyncio.Event, instance_id: str, stop: Callable[[], None]
+    ) -> RuntimeState:
+        parts = {field.name: getattr(services, field.name) for field in fields(services)}
+        return cls(**parts, lifetime=lifetime, instance_id=instance_id, stop=stop)
 
 
 async def runtime_state(request: Request) -> RuntimeState:

@@ -52,9 +52,9 @@ def read_prompt(request: ChatRequest) -> Prompt:
         elif message.role == "tool":
             results.append(last_text(message.content))
     tools = frozenset(tool.function.name for tool in request.tools)
-    return Prompt(
-        asked, tuple(results), tools, sum(len(str(message.content)) for message in request.messages)
-    )
+    size = sum(len(str(message.content)) for message in request.messages)
+    told = [message for message in request.messages if message.role in ("system", "developer")]
+    return Prompt(asked, tuple(results), tools, size, "\n".join(last_text(each.content) for each in told))
 
 
 def last_text(content: str | list[Json] | None) -> str:

@@ -13,13 +13,15 @@ from typing import Any
 class Prompt:
     """The last thing a person said, and what tools have answered since.
 
-    `tools` are the names on offer, `size` is the length of the whole request in characters.
+    `tools` are the names on offer, `size` is the length of the whole request in characters. `system` is what the
+    model was told beforehand.
     """
 
     text: str
     results: tuple[str, ...] = ()
     tools: frozenset[str] = frozenset()
     size: int = 0
+    system: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ It deliberately understands nothing beyond these patterns, and every answer of i
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +16,10 @@ from holaboss_runtime.demo_provider.reply import Prompt, Reply, ToolCall, Usage,
 
 SHOWN_LINES = 20
 NOTE_PATH = "demo-note.md"
+LOOP = "openboa-session-loop"
+LONGEST_DELAY_S = 86_400
+REFUSED = re.compile(r"The person (denied|discarded)|Denied by policy")
+NOT_DONE = "I did not do it. I was told:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,10 @@ def _say(text: str, *, thinking: str = "") -> Reply:
     return Reply(words(f"{text}\n\n{texts.LABEL}"), words(thinking))
 
 
+def _say_and(text: str, block: str) -> Reply:
+    return Reply(words(f"{text}\n\n{texts.LABEL}\n\n{block}"))
+
+
 def _exactly(_: Prompt, match: re.Match[str]) -> Reply:
     return Reply(words(match["text"].strip()))
 
@@ -51,7 +60,8 @@ def _exactly(_: Prompt, match: re.Match[str]) -> Reply:
 def _use(prompt: Prompt, tool: str, arguments: dict[str, Any], *, before: str, after: str) -> Reply:
     """Call `tool` first; once its result is there, show it. Without that tool, say so."""
     if prompt.results:
-        return _say(f"{after}\n\n{_quoted(prompt.results[-1])}")
+        result = prompt.results[-1]
+        return _say(f"{NOT_DONE if REFUSED.match(result) else after}\n\n{_quoted(result)}")
     if tool not in prompt.tools:
         return _say(f"I would call the tool `{tool}` now, but it is not offered in this conversation.")
     return Reply(words(before), tool_calls=(ToolCall(tool, arguments),))
@@ -94,6 +104,32 @@ def _read_file(prompt: Prompt, match: re.Match[str]) -> Reply:
     )
 
 
+def _check_again(prompt: Prompt, match: re.Match[str]) -> Reply:
+    delay = min(max(int(match["seconds"]), 1), LONGEST_DELAY_S)
+    wake = {
+        "reason": "demo.revisit",
+        "delaySeconds": delay,
+        "note": "The demo model was asked to look once more.",
+        "dedupeKey": "demo.revisit",
+        "priority": "normal",
+    }
+    return _direct(prompt, f"I will look once more after {delay} seconds.", queuedWakes=[wake])
+
+
+def _ask_operator(prompt: Prompt, match: re.Match[str]) -> Reply:
+    wanted = " ".join(match["wanted"].split())[:200]
+    request = {"name": "operator", "input": {"request": wanted}}
+    return _direct(prompt, f"I have passed this on to the operator: {wanted}", customToolRequest=request)
+
+
+def _direct(prompt: Prompt, text: str, **fields: object) -> Reply:
+    """Say `text` and what is to happen next, where the system prompt offers the block for it."""
+    if LOOP not in prompt.system:
+        return _say(f"Only a session of an agent can do that, and this is none. {_what_to_try()}")
+    directive = json.dumps({"outcome": "sleep", "summary": text, **fields}, ensure_ascii=False)
+    return _say_and(text, f"<{LOOP}>{directive}</{LOOP}>")
+
+
 def _markdown(_: Prompt, __: re.Match[str]) -> Reply:
     return _say(texts.MARKDOWN)
 
@@ -131,6 +167,8 @@ INTENTS = (
     _intent(r"reply with exactly:\s*(?P<text>(?s:.+))", _exactly, "Reply with exactly: OK"),
     _intent(r"\brun\b[^`\n]*`(?P<command>[^`\n]+)`", _run_command, "Run `git status`"),
     _intent(r"\brun a command\b|\blist (the |all |my )?files\b", _run_command, "List the files"),
+    _intent(r"\bcheck again in (?P<seconds>\d{1,6}) seconds?\b", _check_again),
+    _intent(r"\bask the operator for (?P<wanted>[^\n]+)", _ask_operator),
     _intent(r"\bwrite (me )?a note\b", _write_note, "Write a note"),
     _intent(r"\bread\b[^\n]*?(?P<path>[\w./-]*[\w-]\.\w+)", _read_file, "Read AGENTS.md"),
     _intent(r"\bmarkdown\b", _markdown, "Show markdown"),

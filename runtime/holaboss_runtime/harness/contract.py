@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-CONTRACT_VERSION = 1
+CONTRACT_VERSION = 2
 
 WireProtocol = Literal["openai_chat", "openai_responses", "anthropic_messages"]
 
@@ -35,6 +35,51 @@ class HistoryEntry(ContractModel):
     adapter: str
     version: int
     payload: Any
+
+
+ToolPermission = Literal["always_allow", "always_ask", "deny"]
+ActionKind = Literal["tool_confirmation", "custom_tool", "question"]
+
+
+class CustomTool(ContractModel):
+    """A tool somebody outside answers: calling it ends the run until the result is there."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+
+
+class Mount(ContractModel):
+    """A file or folder beside the workspace that tools may reach under `mount_path`, an absolute virtual path."""
+
+    mount_path: str
+    source: str
+    access: Literal["read_only", "read_write"] = "read_only"
+
+
+class PendingCall(ContractModel):
+    """A call that a run could not make, because a person or a program outside has to decide or answer first."""
+
+    call_id: str
+    kind: ActionKind
+    tool_name: str
+    tool_args: dict[str, Any] = Field(default_factory=dict[str, Any])
+
+
+class ActionDecision(ContractModel):
+    """What became of a `PendingCall` of an earlier run.
+
+    An approved call is executed with `tool_args`, exactly once, before the model is asked; `output` is the result of
+    an answered one; the model is told of a denied or cancelled one, with the `note`.
+    """
+
+    call_id: str
+    kind: ActionKind
+    tool_name: str
+    outcome: Literal["approved", "denied", "answered", "cancelled"]
+    tool_args: dict[str, Any] = Field(default_factory=dict[str, Any])
+    output: Any = None
+    note: str | None = None
 
 
 class RunLimits(ContractModel):
@@ -63,6 +108,12 @@ class RunPackage(ContractModel):
     thinking_value: str | None = None
     history: list[HistoryEntry] = Field(default_factory=list[HistoryEntry])
     tools: list[str] = Field(default_factory=list[str])
+    permissions: dict[str, ToolPermission] = Field(default_factory=dict[str, ToolPermission])
+    """By tool name; a tool that is not named is always allowed."""
+    custom_tools: list[CustomTool] = Field(default_factory=list[CustomTool])
+    mounts: list[Mount] = Field(default_factory=list[Mount])
+    decisions: list[ActionDecision] = Field(default_factory=list[ActionDecision])
+    """Of the calls the newest entry of `history` left open. With them `instruction` may be empty."""
     limits: RunLimits = Field(default_factory=RunLimits)
 
 
@@ -85,6 +136,8 @@ class RunResult(ContractModel):
     usage: dict[str, Any] = Field(default_factory=dict[str, Any])
     tool_calls: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
     changed_paths: list[str] = Field(default_factory=list[str])
+    pending: list[PendingCall] = Field(default_factory=list[PendingCall])
+    """Calls that wait; the terminal event then has the status `waiting_user`."""
 
 
 class AdapterCapabilities(ContractModel):

@@ -53,7 +53,7 @@ class NativeHarness:
     """`hosts` processes; one that carries runs and is silent for `stall_s` seconds is given up."""
 
     name = "native"
-    capabilities = AdapterCapabilities()
+    capabilities = AdapterCapabilities(supports_waiting_user=True)
     tool_names = TOOL_NAMES
 
     def __init__(self, *, hosts: int = 1, stall_s: float = STALL_S) -> None:
@@ -103,6 +103,8 @@ class NativeHarness:
         except ValueError:
             yield _too_large(package)
             return
+        # An approved call is made first of all, and what was told of it may be lost with the host.
+        told.anything = any(decision.outcome == "approved" for decision in package.decisions)
         stopper = self._own(self._stop_when_told(host, run, cancel))
         try:
             async for event in _events(run):

@@ -1,23 +1,31 @@
-"""From a claimed input to the package the harness gets: compile, prompt, history, snapshot."""
+"""The `workspace` profile: from a claimed input to the package the harness gets, with its prompt and snapshot."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from holaboss_runtime.harness.contract import HistoryEntry, ModelClient, RunPackage
 from holaboss_runtime.runs import fingerprint, texts
-from holaboss_runtime.runs.ports import Model, Models, Workspaces
+from holaboss_runtime.runs.ports import Models, Workspaces
+from holaboss_runtime.runs.profile import (
+    ClaimedRun,
+    Compiled,
+    Executor,
+    PreparedRun,
+    decisions_of,
+    requested_model,
+)
 from holaboss_runtime.runs.sections import Prompt, PromptSection, assemble
 from holaboss_runtime.runs.snapshot import Redactor, take_snapshot
 from holaboss_runtime.runs.turn_fold import TurnFold
 from holaboss_runtime.store.harness_history import HistoryRow
-from holaboss_runtime.store.inputs import InputRecord
+from holaboss_runtime.store.inputs import DECISIONS, InputRecord
 from holaboss_runtime.store.records import Records
-from holaboss_runtime.store.request_snapshots import RequestSnapshot
+from holaboss_runtime.store.sessions import SessionRecord
 from holaboss_runtime.store.turns import RequestFacts
 from holaboss_runtime.workspace.plan import WorkspacePlan, load_plan, read_policy
 
@@ -29,73 +37,70 @@ PREVIEW_CHARS = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
-    """The workspace as this run sees it, and the model it will talk to."""
-
-    folder: Path
-    name: str
+class _Workspace:
     plan: WorkspacePlan
     policy: str
-    model: Model
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedRun:
-    """`started` is the payload of RUN_STARTED; `texts` are the sections that `snapshot` names."""
+class WorkspaceProfile:
+    """A conversation in a workspace: its policy, its folder, one message at a time."""
 
-    package: RunPackage
-    snapshot: RequestSnapshot
-    texts: dict[str, str]
-    facts: RequestFacts
-    started: dict[str, Any]
+    def __init__(self, records: Records, workspaces: Workspaces, models: Models) -> None:
+        self._records = records
+        self._workspaces = workspaces
+        self._models = models
+
+    async def compile(self, session: SessionRecord, inputs: Sequence[InputRecord]) -> Compiled:
+        """Read the workspace and choose the model: that of the input, else of the workspace, else the default."""
+        workspace = self._workspaces.get(session.workspace_id)
+        folder = self._workspaces.folder(session.workspace_id)
+        plan, policy = await asyncio.to_thread(lambda: (load_plan(folder), read_policy(folder)))
+        model = await self._models.resolve_model(
+            requested_model(inputs) or plan.model, headers=proxy_headers(session, inputs[0])
+        )
+        details = _Workspace(plan, policy)
+        return Compiled(folder, plan.name or workspace.name, plan.checksum, model, details)
+
+    def prepare(self, run: ClaimedRun, compiled: Compiled, executor: Executor) -> PreparedRun:
+        session_id = run.session.session_id
+        history = self._records.harness_history.newest(session_id, max_chars=HISTORY_CHARS)
+        resume = _unremembered_turn(session_id, history, self._records)
+        prompt = _prompt(run.lead, compiled, executor.tool_names, resume=resume)
+        package = _package(run, compiled, prompt, history, executor)
+        return sealed(package, prompt, compiled, history, run, executor)
 
 
-async def compile_run(queued: InputRecord, workspaces: Workspaces, models: Models) -> Compiled:
-    """Read the workspace and choose the model: that of the input, else of the workspace, else the default.
-
-    Raises `DomainError` for a workspace or a model that cannot be used.
-    """
-    workspace = workspaces.get(queued.workspace_id)
-    folder = workspaces.folder(queued.workspace_id)
-    plan, policy = await asyncio.to_thread(lambda: (load_plan(folder), read_policy(folder)))
-    headers = {
-        "X-Holaboss-Workspace-Id": queued.workspace_id,
-        "X-Holaboss-Session-Id": queued.session_id,
-        "X-Holaboss-Input-Id": queued.input_id,
+def proxy_headers(session: SessionRecord, lead: InputRecord) -> dict[str, str]:
+    """Who asks, for a proxy that keeps accounts."""
+    return {
+        "X-Holaboss-Workspace-Id": session.workspace_id,
+        "X-Holaboss-Session-Id": session.session_id,
+        "X-Holaboss-Input-Id": lead.input_id,
     }
-    model = await models.resolve_model(queued.payload.get("model") or plan.model, headers=headers)
-    return Compiled(folder, plan.name or workspace.name, plan, policy, model)
 
 
-def prepare_run(
-    claimed: InputRecord,
+def sealed(
+    package: RunPackage,
+    prompt: Prompt,
     compiled: Compiled,
-    records: Records,
-    *,
-    wake_id: str,
-    session_kind: str,
-    harness: str,
-    tool_names: tuple[str, ...],
-    secrets: frozenset[str],
+    history: list[HistoryRow],
+    run: ClaimedRun,
+    executor: Executor,
 ) -> PreparedRun:
-    """Everything the harness may see, and the proof of it."""
-    history = records.harness_history.newest(claimed.session_id, max_chars=HISTORY_CHARS)
-    prompt = _prompt(
-        claimed, compiled, tool_names, resume=_unremembered_turn(claimed.session_id, history, records)
-    )
-    package = _package(claimed, compiled, prompt, history, wake_id, session_kind, tool_names)
+    """A package with its snapshot: what was asked can be proven afterwards."""
     snapshot, section_texts = take_snapshot(
         package,
         prompt,
-        harness=harness,
-        attachments=claimed.payload.get("attachments", []),
+        harness=executor.name,
+        attachments=run.lead.payload.get("attachments", []),
         history_seqs=[row.seq for row in history],
-        workspace_checksum=compiled.plan.checksum,
-        redactor=Redactor({*secrets, compiled.model.api_key}),
+        workspace_checksum=compiled.checksum,
+        redactor=Redactor({*executor.secrets, compiled.model.api_key}),
     )
+    manifest = {"harness": executor.name, "tools": executor.tool_names}
     facts = RequestFacts(
         prompt_section_ids=prompt.section_ids,
-        capability_manifest_fingerprint=fingerprint.of_value({"harness": harness, "tools": tool_names}),
+        capability_manifest_fingerprint=fingerprint.of_value(manifest),
         request_snapshot_fingerprint=snapshot.fingerprint,
         prompt_cache_profile=prompt.cache_profile(),
     )
@@ -123,7 +128,7 @@ def _prompt(claimed: InputRecord, compiled: Compiled, tool_names: tuple[str, ...
                 "workspace_policy",
                 600,
                 "workspace",
-                texts.workspace_policy(compiled.policy),
+                texts.workspace_policy(compiled.details.policy),
             ),
             PromptSection(
                 "session_policy",
@@ -173,25 +178,36 @@ def _unremembered_turn(session_id: str, history: list[HistoryRow], records: Reco
 
 
 def _package(
-    claimed: InputRecord,
-    compiled: Compiled,
-    prompt: Prompt,
-    history: list[HistoryRow],
-    wake_id: str,
-    session_kind: str,
-    tool_names: tuple[str, ...],
+    run: ClaimedRun, compiled: Compiled, prompt: Prompt, history: list[HistoryRow], executor: Executor
 ) -> RunPackage:
-    model = compiled.model
-    return RunPackage(
-        workspace_id=claimed.workspace_id,
-        workspace_dir=str(compiled.folder),
-        session_id=claimed.session_id,
-        session_kind=session_kind,
-        input_id=claimed.input_id,
-        wake_id=wake_id,
-        instruction=claimed.text.strip() or "See the attached files.",
+    return package_of(
+        run,
+        compiled,
+        history,
+        instruction=_instruction(run),
         system_prompt=prompt.system_prompt,
         context_messages=prompt.context_messages,
+        tools=list(executor.tool_names),
+    )
+
+
+def _instruction(run: ClaimedRun) -> str:
+    """What the person says, without the decisions that the executor gets as the answers of its calls."""
+    decided = bool(decisions_of(run.decisions))
+    told = [taken.text.strip() for taken in run.inputs if not (decided and taken.event_type in DECISIONS)]
+    return "\n\n".join(text for text in told if text) or ("" if decided else "See the attached files.")
+
+
+def package_of(run: ClaimedRun, compiled: Compiled, history: list[HistoryRow], **fields: Any) -> RunPackage:  # noqa: ANN401
+    """A package with everything that does not depend on the profile; `fields` are the rest."""
+    model = compiled.model
+    return RunPackage(
+        workspace_id=run.session.workspace_id,
+        workspace_dir=str(compiled.folder),
+        session_id=run.session.session_id,
+        session_kind=run.session.kind,
+        input_id=run.lead.input_id,
+        wake_id=run.wake_id,
         provider_id=model.provider_id,
         provider_name=model.provider_name,
         model_id=model.model_id,
@@ -201,11 +217,12 @@ def _package(
             api_key=model.api_key,
             default_headers=model.default_headers,
         ),
-        thinking_value=claimed.payload.get("thinking_value"),
+        thinking_value=run.lead.payload.get("thinking_value"),
         history=[
             HistoryEntry(adapter=row.adapter, version=row.version, payload=row.payload) for row in history
         ],
-        tools=list(tool_names),
+        decisions=decisions_of(run.decisions),
+        **fields,
     )
 
 
@@ -219,6 +236,6 @@ def _started(package: RunPackage, facts: RequestFacts, compiled: Compiled) -> di
         "prompt_cache_profile": facts.prompt_cache_profile,
         "capability_manifest_fingerprint": facts.capability_manifest_fingerprint,
         "request_snapshot_fingerprint": facts.request_snapshot_fingerprint,
-        "workspace_config_checksum": compiled.plan.checksum,
+        "workspace_config_checksum": compiled.checksum,
         "context_message_count": len(package.context_messages),
     }

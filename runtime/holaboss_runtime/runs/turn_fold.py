@@ -64,6 +64,11 @@ class TurnFold:
         return len(self._tools) + len(self._thinking)
 
     @property
+    def tool_calls(self) -> list[dict[str, Any]]:
+        """What is known of each call, in the order of the calls."""
+        return list(self._tools.values())
+
+    @property
     def tool_names(self) -> list[str]:
         """Each call's tool, in the order of the calls."""
         return [str(call.get("tool_name", "")) for call in self._tools.values()]
@@ -82,7 +87,7 @@ class TurnFold:
     def permission_denials(self) -> list[dict[str, Any]]:
         denials: list[dict[str, Any]] = []
         for call_id, call in self._tools.items():
-            reason = _text_of(call.get("result")) if call.get("error") else ""
+            reason = result_text(call.get("result")) if call.get("error") else ""
             if _DENIAL.search(reason):
                 denials.append(
                     {"tool_name": call.get("tool_name"), "tool_id": call_id, "reason": reason[:500]}
@@ -107,7 +112,8 @@ def _integer(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _text_of(result: Any) -> str:  # noqa: ANN401
+def result_text(result: Any) -> str:  # noqa: ANN401
+    """The words of a tool result: a list of text items, or something plainer."""
     if isinstance(result, dict):
         content = cast(dict[str, Any], result).get("content")
         items = cast(list[Any], content) if isinstance(content, list) else []

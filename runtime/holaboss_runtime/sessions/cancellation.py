@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 
 USER_PAUSE = "user_requested_pause"
+INTERRUPT = "user_interrupt"
+TERMINATED = "session_terminated"
 SHUTDOWN = "shutdown"
 LEASE_LOST = "lease_lost"
 

@@ -28,7 +28,10 @@ class SessionDirectory:
 
     def create(self, body: CreateSession) -> Session:
         """Raises `DomainError` for an unknown workspace, a kind that is not for clients, or an id in use."""
-        self._workspaces.get(body.workspace_id)
+        workspace_id = body.workspace_id
+        if workspace_id is None:
+            raise DomainError("unprocessable", "workspace_or_agent_required", "Name a workspace or an agent.")
+        self._workspaces.get(workspace_id)
         if body.kind not in CLIENT_KINDS:
             raise DomainError(
                 "unprocessable",
@@ -45,9 +48,9 @@ class SessionDirectory:
                 )
             parent = body.parent_session_id
             if parent is not None:
-                self.require(body.workspace_id, parent)
+                self.require(workspace_id, parent)
             return self._create(
-                session_id, body.workspace_id, body.kind, body.created_by, title=body.title, parent=parent
+                session_id, workspace_id, body.kind, body.created_by, title=body.title, parent=parent
             ).wire()
 
     def ensure_main(self, workspace_id: str) -> SessionRecord:
@@ -89,11 +92,16 @@ class SessionDirectory:
             self._publish.session(body.workspace_id, session_id)
         return self.require(body.workspace_id, session_id).wire()
 
-    def require(self, workspace_id: str, session_id: str) -> SessionRecord:
-        """Raises `DomainError` when there is no such session, or when it belongs to another workspace."""
+    def get(self, session_id: str) -> SessionRecord:
+        """Raises `DomainError` when there is no such session."""
         found = self._records.sessions.get(session_id)
         if found is None:
             raise not_found("session", session_id)
+        return found
+
+    def require(self, workspace_id: str, session_id: str) -> SessionRecord:
+        """Raises `DomainError` when there is no such session, or when it belongs to another workspace."""
+        found = self.get(session_id)
         if found.workspace_id != workspace_id:
             raise DomainError(
                 "unprocessable", "session_workspace_mismatch", "This session belongs to another workspace."

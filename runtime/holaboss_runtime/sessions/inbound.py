@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+from holaboss_client.agents import INBOUND
+from holaboss_client.agents import SessionEventType as Event
 from holaboss_client.base import new_id
-from holaboss_client.sessions import InputReply, QueueRequest
+from holaboss_client.sessions import InputReply
 from holaboss_runtime.errors import DomainError, not_found
 from holaboss_runtime.runs.prepare import preview
+from holaboss_runtime.sessions.actions import Actions
 from holaboss_runtime.sessions.publishing import Publisher
 from holaboss_runtime.store.inputs import CANCELLED, QUEUED, InputRecord
 from holaboss_runtime.store.records import Records
-from holaboss_runtime.workspace.paths import resolve_inside
+from holaboss_runtime.store.sessions import TERMINATED, SessionRecord
 
-USER_MESSAGE = "user.message"
-MESSAGE_EDITED = "user.message_edited"
-MESSAGE_CANCELLED = "user.message_cancelled"
 TITLE_CHARS = 80
+_EVENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,199}")
 
 
 class Inbound:
@@ -29,40 +29,61 @@ class Inbound:
         self._records = records
         self._publish = publisher
         self._queued = queued
+        self._actions = Actions(records)
 
     def append_inbound(
         self,
-        workspace_id: str,
-        session_id: str,
+        session: SessionRecord,
         event_type: str,
         payload: dict[str, Any],
         *,
+        event_id: str | None = None,
         priority: int = 0,
         idempotency_key: str | None = None,
     ) -> InputRecord:
-        """Append to a session that exists. A key that was used before in the workspace returns the first input."""
-        database = self._records.database
+        """Append to a session that exists; a decision is carried out with it.
+
+        A key or an event id that was used before, in the workspace or in the session, returns the first input. Raises
+        `DomainError` for a session that has ended, for a decision that nothing waits for, and for an id in use elsewhere.
+        """
+        if event_type not in INBOUND:
+            raise ValueError(f"{event_type} is not an inbound event")
+        if event_id is not None and not _EVENT_ID.fullmatch(event_id):
+            raise DomainError(
+                "unprocessable",
+                "event_id_invalid",
+                "An event id has at most 200 letters, digits, dots, dashes, colons, at signs and underscores.",
+            )
+        database, session_id = self._records.database, session.session_id
         with database.transaction():
-            if idempotency_key is not None:
-                first = self._records.inputs.by_key(workspace_id, idempotency_key)
-                if first is not None:
-                    return first
-            input_id = new_id()
+            first = self._first(session, event_id, idempotency_key)
+            if first is not None:
+                return first
+            self._refuse_ended(session_id)
+            payload = self._actions.complete(session_id, event_type, payload)
+            input_id = event_id or new_id()
             self._records.events.append_pending(input_id, session_id, event_type, payload)
             self._records.inputs.insert(
                 input_id,
                 session_id,
-                workspace_id,
+                session.workspace_id,
                 payload,
+                event_type=event_type,
                 priority=priority,
                 idempotency_key=idempotency_key,
             )
-            self._records.sessions.accept_inbound(session_id, title=_title(payload))
-            self._publish.queue(workspace_id, session_id, input_id)
+            self._actions.decide(session_id, event_type, payload, input_id)
+            title = _title(payload) if event_type == Event.USER_MESSAGE else None
+            resumes = event_type != Event.USER_INTERRUPT  # to stop something is not to go on
+            self._records.sessions.accept_inbound(session_id, title=title, resumes=resumes)
+            self._publish.queue(session.workspace_id, session_id, input_id)
             self._publish.state(session_id)
-            self._publish.session(workspace_id, session_id)
-            database.after_commit(self._queued)
+            self._publish.session(session.workspace_id, session_id)
+            self.notify_after_commit()
             return self._require(session_id, input_id)
+
+    def notify_after_commit(self) -> None:
+        self._records.database.after_commit(self._queued)
 
     def edit(self, workspace_id: str, session_id: str, input_id: str, text: str) -> InputReply:
         """Change the text of an input that no run has claimed. The log keeps both texts."""
@@ -71,7 +92,9 @@ class Inbound:
         with self._records.database.transaction():
             found = self._waiting(workspace_id, session_id, input_id)
             self._records.inputs.rewrite(input_id, {**found.payload, "text": text})
-            self._records.events.append(session_id, MESSAGE_EDITED, {"input_id": input_id, "text": text})
+            self._records.events.append(
+                session_id, Event.USER_MESSAGE_EDITED, {"input_id": input_id, "text": text}
+            )
             self._publish.queue(workspace_id, session_id, input_id)
         return InputReply(input_id=input_id, session_id=session_id, status=QUEUED)
 
@@ -81,15 +104,36 @@ class Inbound:
             self._waiting(workspace_id, session_id, input_id)
             self._records.inputs.leave_queue(input_id, CANCELLED)
             self._records.events.mark_processed(input_id, None)
-            self._records.events.append(session_id, MESSAGE_CANCELLED, {"input_id": input_id})
+            self._records.events.append(session_id, Event.USER_MESSAGE_CANCELLED, {"input_id": input_id})
             facts = self._records.facts.get(session_id)
             if facts is not None and facts.next_input is None:
                 self._records.sessions.rest(session_id)
             self._publish.queue(workspace_id, session_id, input_id)
             self._publish.state(session_id)
-            # What stood behind it may run now.
-            self._records.database.after_commit(self._queued)
+            self.notify_after_commit()  # what stood behind it may run now
         return InputReply(input_id=input_id, session_id=session_id, status=CANCELLED)
+
+    def _first(
+        self, session: SessionRecord, event_id: str | None, idempotency_key: str | None
+    ) -> InputRecord | None:
+        if event_id is not None and (first := self._records.inputs.get(event_id)) is not None:
+            if first.session_id != session.session_id:
+                raise DomainError("conflict", "event_id_in_use", f"Event {event_id} is in another session.")
+            return first
+        if event_id is not None and self._records.events.get(event_id) is not None:
+            raise DomainError("conflict", "event_id_in_use", f"Event {event_id} is in a log, and nobody sent it.")
+        if idempotency_key is None:
+            return None
+        return self._records.inputs.by_key(session.workspace_id, idempotency_key)
+
+    def _refuse_ended(self, session_id: str) -> None:
+        session = self._records.sessions.get(session_id)
+        if session is None:
+            raise not_found("session", session_id)
+        if session.status == TERMINATED:
+            raise DomainError(
+                "conflict", "session_terminated", "This session has ended. Start another one to go on."
+            )
 
     def _require(self, session_id: str, input_id: str) -> InputRecord:
         found = self._records.inputs.get(input_id)
@@ -101,7 +145,7 @@ class Inbound:
         found = self._require(session_id, input_id)
         if found.workspace_id != workspace_id:
             raise not_found("input", input_id)
-        if found.status != QUEUED or found.attempt > 0:
+        if found.status != QUEUED or found.attempt > 0 or found.event_type != Event.USER_MESSAGE:
             raise DomainError(
                 "conflict",
                 "input_not_queued",
@@ -109,49 +153,6 @@ class Inbound:
                 status=found.status,
             )
         return found
-
-
-def message_payload(body: QueueRequest, folder: Path) -> dict[str, Any]:
-    """The payload of a person's message. Raises `DomainError` for one that cannot be sent."""
-    if body.image_urls:
-        raise DomainError(
-            "unprocessable",
-            "image_urls_unsupported",
-            "Images from the web cannot be sent. Save the image in the workspace and attach the file.",
-        )
-    if not body.text.strip() and not body.attachments:
-        raise DomainError("unprocessable", "text_required", "Write something, or attach a file.")
-    for attachment in body.attachments:
-        _check_attachment(attachment, folder)
-    payload: dict[str, Any] = {"text": body.text}
-    optional: dict[str, Any] = {
-        "attachments": body.attachments,
-        "model": body.model,
-        "thinking_value": body.thinking_value,
-    }
-    return payload | {name: value for name, value in optional.items() if value}
-
-
-def _check_attachment(attachment: dict[str, Any], folder: Path) -> None:
-    path = attachment.get("workspace_path")
-    # Flat and finite: it is stored with the message and goes back to every client that reads the history.
-    plain = all(
-        value is None or isinstance(value, str | int) or _is_finite(value) for value in attachment.values()
-    )
-    if not isinstance(path, str) or not path or not plain:
-        raise DomainError(
-            "unprocessable",
-            "attachment_invalid",
-            "An attachment must name a file with `workspace_path`, and consists of plain values.",
-        )
-    if not resolve_inside(folder, path).exists():
-        raise DomainError(
-            "unprocessable", "attachment_missing", f"There is no file {path!r} in the workspace to attach."
-        )
-
-
-def _is_finite(value: object) -> bool:
-    return isinstance(value, float) and math.isfinite(value)
 
 
 def _title(payload: dict[str, Any]) -> str | None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from holaboss_runtime.runs.profile import Backoff
+
+DEFAULT = Backoff()
 MAX_RETRIES = 3
-_FIRST_DELAY_S = 2.0
 _GROWTH = 3.0
 _LONGEST_WAIT_S = 300.0
 
 
-def retry_delay(failure: dict[str, Any], *, attempt: int, progressed: bool) -> float | None:
+def retry_delay(
+    failure: dict[str, Any], *, attempt: int, progressed: bool, backoff: Backoff = DEFAULT
+) -> float | None:
     """Seconds to wait before the next attempt, or None to give up.
 
     `failure` is the payload of RUN_FAILED, `attempt` counts the attempts before this one. A run that said or did
@@ -23,4 +27,4 @@ def retry_delay(failure: dict[str, Any], *, attempt: int, progressed: bool) -> f
     asked = failure.get("retry_after_s")
     if isinstance(asked, int | float) and asked >= 0:
         return asked * random.uniform(1.0, 1.1) if asked <= _LONGEST_WAIT_S else None
-    return _FIRST_DELAY_S * _GROWTH**attempt * random.uniform(0.75, 1.25)
+    return min(backoff.first_s * _GROWTH**attempt, backoff.longest_s) * random.uniform(0.75, 1.25)

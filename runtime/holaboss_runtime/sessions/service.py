@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 
-from holaboss_client.base import new_id
 from holaboss_client.events import ChangeEvent, OutputEvent
+from holaboss_runtime.agents.definition import Heartbeat
+from holaboss_runtime.agents.service import Agents
+from holaboss_runtime.errors import DomainError
 from holaboss_runtime.harness.contract import Harness
+from holaboss_runtime.runs.agent_profile import AgentProfile
 from holaboss_runtime.runs.ports import Models, Workspaces
+from holaboss_runtime.runs.prepare import WorkspaceProfile
+from holaboss_runtime.sessions.agent_directory import AgentDirectory
+from holaboss_runtime.sessions.agent_effects import AgentEffects
+from holaboss_runtime.sessions.agent_files import AgentFiles
+from holaboss_runtime.sessions.claims import Claimer
+from holaboss_runtime.sessions.continuity import Continuity
 from holaboss_runtime.sessions.control import SessionControl
+from holaboss_runtime.sessions.delayed import DelayedWakes
 from holaboss_runtime.sessions.directory import SessionDirectory
 from holaboss_runtime.sessions.inbound import Inbound
+from holaboss_runtime.sessions.inspection import Inspection
+from holaboss_runtime.sessions.opening import Opening
 from holaboss_runtime.sessions.orchestrator import Orchestrator
+from holaboss_runtime.sessions.owners import SERVER, Owners
 from holaboss_runtime.sessions.publishing import Publisher
 from holaboss_runtime.sessions.recovery import Recovery
 from holaboss_runtime.sessions.settle import Settler
@@ -25,20 +37,19 @@ from holaboss_runtime.sessions.subscription import (
     follow_outputs,
 )
 from holaboss_runtime.sessions.transcript import Transcript
+from holaboss_runtime.sessions.views import Views
 from holaboss_runtime.sessions.wake import Waker
 from holaboss_runtime.store.change_log import ChangeLog
 from holaboss_runtime.store.database import Database
 from holaboss_runtime.store.records import Records
 
-SERVER_OWNER = "server:"
-"""Only one server can run on a root (`server.lock`), so at start every other owner of this kind is dead."""
-
 
 class Sessions:
     """Lives on the event loop that called `start`. Whatever cannot be done raises `DomainError`.
 
-    `directory` knows which sessions there are, `control` takes messages and stops runs, `inbound` edits what waits,
-    `transcript` reads what was said, and `waker` runs one input.
+    `directory` and `agent_directory` know which sessions there are, `opening` is the door to both, `control` takes
+    messages and stops runs, `inbound` edits what waits, `delayed` wakes later, `transcript`, `views` and `inspection`
+    read, and `waker` runs one session.
     """
 
     def __init__(
@@ -48,61 +59,98 @@ class Sessions:
         workspaces: Workspaces,
         config: Models,
         harness: Harness,
+        agents: Agents,
         *,
         concurrency: int = 5,
+        owner_kind: str = SERVER,
+        orders_s: float | None = None,
     ) -> None:
-        owner = f"{SERVER_OWNER}{os.getpid()}:{new_id()}"
-        records = Records(database)
+        records, private = Records(database), (database.path.parent,)
         publisher = Publisher(records, changes)
-        settler = Settler(records, publisher)
-        self._recovery = Recovery(records, settler, owner)
+        self.owners = Owners.of_database(database.path)
+        self._owner = self.owners.register(owner_kind)
+        settler = Settler(records, publisher, AgentEffects(records, _heartbeat_of(agents)))
+        continuity = Continuity(records, agents.remember)
+        self._recovery = Recovery(records, settler, continuity, self.owners, self._owner)
+        self.inbound = Inbound(records, publisher, self._queued)
+        self.delayed = DelayedWakes(records, publisher, self.inbound)
         self.waker = Waker(
             records,
             publisher,
             settler,
             self._recovery,
-            workspaces,
+            continuity,
+            Claimer(records, publisher, self.owners, self._owner),
+            self.delayed,
+            WorkspaceProfile(records, workspaces, config),
+            AgentProfile(records, agents, config),
             models=config,
             harness=harness,
-            owner=owner,
+            owner=self._owner,
+            orders_s=orders_s,
         )
-        self._orchestrator = Orchestrator(records, self.waker, concurrency=concurrency)
-        self._records = records
+        self.orchestrator = Orchestrator(records, self.waker, self.delayed, concurrency=concurrency)
+        self.records = records
+        self.agents = agents
         self._changes = changes
         self.directory = SessionDirectory(records, publisher, workspaces)
-        self.inbound = Inbound(records, publisher, self._orchestrator.notify)
+        self.agent_directory = AgentDirectory(records, publisher, agents, private=private)
+        self.files = AgentFiles(records, publisher, agents, self._queued, private=private)
         self.transcript = Transcript(records, harness.name)
+        self.opening = Opening(self.directory, self.agent_directory, agents)
+        self.views = Views(records)
+        self.inspection = Inspection(records)
         self.control = SessionControl(
-            records,
-            publisher,
-            workspaces,
-            self.directory,
-            self.inbound,
-            self.waker,
-            settler,
-            self._orchestrator,
+            records, publisher, workspaces, self.directory, self.inbound, self.waker, self.orchestrator
         )
 
+    def recover(self) -> int:
+        """End or requeue what dead processes left; how many wakes that were."""
+        return self._recovery.recover_all()
+
     async def start(self) -> None:
-        """End or requeue what a dead server left, then begin to work."""
-        self._recovery.recover_all(SERVER_OWNER)
-        self._orchestrator.start()
+        """End or requeue what dead processes left, take in sessions that are only there as files, then begin to
+        work."""
+        self.recover()
+        await self.files.start()
+        self.orchestrator.start()
 
     async def close(self) -> None:
         """Stop runs within two seconds. What they produced is kept; what did not stop is recovered at the next
         start."""
-        await self._orchestrator.close()
+        await self.orchestrator.close()
+        await self.files.close()
+        self.owners.release(self._owner)
 
     def poke(self) -> None:
         """Configuration or secrets changed: inputs that waited for them are tried again."""
-        self._orchestrator.poke()
+        self.orchestrator.poke()
+
+    def written_elsewhere(self) -> None:
+        """Another process wrote into the database: whoever follows it looks again, and so does the worker."""
+        self._changes.signal.notify()
+        self.records.outputs.notify_all()
+        self.orchestrator.heed_orders()
 
     def follow_outputs(
         self, query: OutputQuery, lifetime: asyncio.Event
     ) -> AsyncGenerator[list[OutputEvent] | Ping | Shutdown]:
-        return follow_outputs(self._records.outputs, query, lifetime)
+        return follow_outputs(self.records.outputs, query, lifetime)
 
     def follow_changes(
         self, after_seq: int | None, lifetime: asyncio.Event
     ) -> AsyncGenerator[list[ChangeEvent] | Ping | Shutdown]:
         return follow_changes(self._changes, after_seq, lifetime)
+
+    def _queued(self) -> None:
+        self.orchestrator.notify()
+
+
+def _heartbeat_of(agents: Agents) -> Callable[[str], Heartbeat]:
+    def heartbeat(agent_id: str) -> Heartbeat:
+        try:
+            return agents.config(agent_id).heartbeat
+        except DomainError:
+            return Heartbeat()  # a turn is over, whatever its agent's file says by now
+
+    return heartbeat

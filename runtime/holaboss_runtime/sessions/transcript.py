@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from holaboss_client.events import OutputEventPage
 from holaboss_client.sessions import History, QueuedInput, Turn, TurnIndex, TurnPage
 from holaboss_runtime.runs.coalesce import coalesce
@@ -35,12 +37,13 @@ class Transcript:
             offset=offset,
         )
 
-    def index(self, session_id: str) -> TurnIndex:
-        rows = self._records.turns.index(session_id)
+    def index(self, session_id: str, *, after_seq: int = 0) -> TurnIndex:
+        """`after_seq` leaves out the rows of older turns, also of one that is live."""
+        rows = self._records.turns.index(session_id, after_seq=after_seq)
         live = self._live(session_id)
-        if live is not None:
+        if live is not None and live[1].seq > after_seq:
             claimed, wake = live
-            layout = layout_of(claimed.text, "", 0)
+            layout = layout_of(self._asked(wake), "", 0)
             rows.append((wake.seq, claimed.input_id, layout.user_chars, layout.user_lines, 0, 0, 0))
         return TurnIndex(
             session_id=session_id,
@@ -104,8 +107,17 @@ class Transcript:
         return (claimed, wake) if claimed is not None and wake is not None else None
 
     def _text(self, input_id: str) -> str:
-        found = self._records.inputs.get(input_id)
-        return found.text if found is not None else ""
+        """What a turn was asked: everything its last attempt took."""
+        wake = self._records.wakes.latest_of(input_id)
+        return "" if wake is None else self._asked(wake)
+
+    def _asked(self, wake: WakeRecord) -> str:
+        return asked(self._records.inputs.of_wake(wake.wake_id))
+
+
+def asked(inputs: Sequence[InputRecord]) -> str:
+    """The words of several inputs that are one turn, as a transcript shows them."""
+    return "\n\n".join(taken.text for taken in inputs if taken.text)
 
 
 def _queued(waiting: InputRecord) -> QueuedInput:

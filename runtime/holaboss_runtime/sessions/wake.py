@@ -1,122 +1,163 @@
-"""One wake: claim an input under a lease, run it, commit it. The only place where a run starts."""
+"""One wake: lease a session, claim what waits in it, run it, commit it. The only place where a run starts.
+
+`wake(session_id)` needs no more than the id. What it did is in the records; the outcome it returns is for those who
+schedule, and nothing depends on it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import Any, cast
 
-from holaboss_client.base import new_id
+from holaboss_client.base import utc_now
 from holaboss_client.events import TERMINAL_EVENTS, RunEvent
-from holaboss_runtime.errors import DomainError
+from holaboss_runtime.errors import DomainError, not_found
 from holaboss_runtime.harness.contract import Harness, RunnerEvent, RunPackage
-from holaboss_runtime.runs.ports import KEY_MISSING, Models, Workspaces
-from holaboss_runtime.runs.prepare import Compiled, compile_run, prepare_run, preview
+from holaboss_runtime.runs.ports import KEY_MISSING, Models
+from holaboss_runtime.runs.profile import ClaimedRun, Compiled, Executor, Lease, Profile
 from holaboss_runtime.runs.turn_fold import TurnFold
-from holaboss_runtime.sessions.cancellation import LEASE_LOST, SHUTDOWN, USER_PAUSE, RunCancellation
+from holaboss_runtime.sessions.cancellation import (
+    INTERRUPT,
+    LEASE_LOST,
+    SHUTDOWN,
+    TERMINATED,
+    USER_PAUSE,
+    RunCancellation,
+)
+from holaboss_runtime.sessions.claims import ANY_TIME, LEASE_S, Claim, Claimer, Skipped, only_stops
+from holaboss_runtime.sessions.continuity import Continuity
+from holaboss_runtime.sessions.delayed import DelayedWakes
 from holaboss_runtime.sessions.publishing import Publisher
 from holaboss_runtime.sessions.recovery import Recovery
 from holaboss_runtime.sessions.retry import MAX_RETRIES, retry_delay
-from holaboss_runtime.sessions.settle import Claim, Settler, failure, interrupted
+from holaboss_runtime.sessions.settle import Settler, failure, interrupted
+from holaboss_runtime.sessions.speech import Said, Speech
+from holaboss_runtime.store import sessions as stored
 from holaboss_runtime.store.clock import from_now
 from holaboss_runtime.store.inputs import QUEUED, InputRecord
 from holaboss_runtime.store.records import Records
+from holaboss_runtime.store.sessions import SessionRecord
 
 log = logging.getLogger(__name__)
 
-LEASE_S = 300.0
-HEARTBEAT_S = 60.0
+MANUAL = "manual"
 _SAID_BY_US = frozenset({RunEvent.RUN_CLAIMED, RunEvent.RUN_STARTED, RunEvent.RUN_RETRYING})
 _CHANGES_FILES = frozenset({"write", "edit", "bash"})
+_WANTED = frozenset({USER_PAUSE, INTERRUPT, TERMINATED})
+_CLAIM_ATTEMPTS = 3
 
 
-class WakeResult(Enum):
-    RAN = "ran"
-    NOTHING_TO_DO = "nothing_to_do"
-    WAITS_FOR_KEY = "waits_for_key"
+@dataclass(frozen=True, slots=True)
+class WakeOutcome:
+    """`skipped` says why nothing ran; otherwise `wake_id` ran."""
+
+    session_id: str
+    lead_id: str | None = None
+    wake_id: str | None = None
+    skipped: Skipped | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Waker:
+    """`orders_s`: how often a run looks for orders that another process wrote, for those nobody can signal."""
+
     records: Records
     publish: Publisher
     settler: Settler
     recovery: Recovery
-    workspaces: Workspaces
+    continuity: Continuity
+    claimer: Claimer
+    delayed: DelayedWakes
+    workspace_profile: Profile
+    agent_profile: Profile
     models: Models
     harness: Harness
     owner: str
+    orders_s: float | None = None
 
-    async def wake(self, head: InputRecord, cancel: RunCancellation) -> WakeResult:
-        """Run `head`, the input that is next in its session, unless it is gone by the time it would be claimed."""
+    async def wake(
+        self,
+        session_id: str,
+        *,
+        reason: str = MANUAL,
+        cancel: RunCancellation | None = None,
+        past: Collection[str] = (),
+    ) -> WakeOutcome:
+        """Reconsider one session: run what waits in it, once; inputs in `past` are left alone. Raises `DomainError`
+        for an unknown session."""
+        cancel = cancel or RunCancellation()
         began = time.perf_counter()
-        compiled = await self._compile(head)
-        if isinstance(compiled, DomainError) and compiled.code == KEY_MISSING:
-            self._wait_for_key(head, compiled)
-            return WakeResult.WAITS_FOR_KEY
-        claim = None if cancel.reason else self.claim(head)
-        if claim is None:
-            return WakeResult.NOTHING_TO_DO
+        self.recovery.recover_if_abandoned(session_id)
+        self.delayed.fire(utc_now(), session_id)
+        for _ in range(_CLAIM_ATTEMPTS):
+            session = self.records.sessions.get(session_id)
+            if session is None:
+                raise not_found("session", session_id)
+            waiting = self.claimer.peek(session, past=past)
+            if isinstance(waiting, str):
+                return WakeOutcome(session_id, skipped=waiting)
+            lead_id = waiting[0].input_id
+            # To stop needs no model, so whatever is wrong with that must not keep a person from it.
+            compiled = None if only_stops(waiting) else await self._compile(session, waiting)
+            if isinstance(compiled, DomainError) and compiled.code == KEY_MISSING:
+                self._wait_for_key(waiting[0], compiled)
+                return WakeOutcome(session_id, lead_id, skipped="waits_for_key")
+            if cancel.reason:
+                return WakeOutcome(session_id, lead_id, skipped="idle")
+            lease = compiled.lease if isinstance(compiled, Compiled) else Lease(LEASE_S)
+            claim = self.claimer.claim(session_id, lead_id, reason=reason, lease_s=lease.lease_s, past=past)
+            if isinstance(claim, Claim):
+                await self._carry(claim, compiled, cancel, began)
+                return WakeOutcome(session_id, lead_id, claim.wake.wake_id)
+            if claim != "changed":
+                return WakeOutcome(session_id, lead_id, skipped=claim)
+        return WakeOutcome(session_id, skipped="lease_contended")
+
+    def claim_next(self, session_id: str) -> Claim | None:
+        """Take what would run next, be it due or not, for somebody who ends it without running it."""
+        session = self.records.sessions.get(session_id)
+        waiting = None if session is None else self.claimer.peek(session, at=ANY_TIME)
+        if waiting is None or isinstance(waiting, str):
+            return None
+        claim = self.claimer.claim(session_id, waiting[0].input_id, at=ANY_TIME)
+        return claim if isinstance(claim, Claim) else None
+
+    async def _carry(
+        self, claim: Claim, compiled: Compiled | DomainError | None, cancel: RunCancellation, began: float
+    ) -> None:
         try:
+            if claim.only_stops:
+                self.finish(claim, TurnFold(), _stopped())
+                return
+            compiled = compiled or await self._compile(claim.session, list(claim.inputs))
             if isinstance(compiled, DomainError):
-                self.settler.finish(claim, TurnFold(), failure(compiled))
+                self.finish(claim, TurnFold(), failure(compiled))
             else:
                 await self._run(claim, compiled, cancel, began)
         except Exception as error:
             # A defect in one run must end that run, visibly, and no other.
-            log.exception("run of input %s failed inside the runtime", head.input_id)
+            log.exception("run of input %s failed inside the runtime", claim.input.input_id)
             self._fail_defect(claim, error)
-        return WakeResult.RAN
 
-    def claim(self, head: InputRecord) -> Claim | None:
-        """Lease the session, end what an earlier owner left, and take the input; None when somebody was faster."""
-        until = from_now(LEASE_S)
-        with self.records.database.transaction():
-            found = self.records.inputs.get(head.input_id)
-            if found is None or found.status != QUEUED:
-                return None
-            epoch = self.records.sessions.acquire_lease(head.session_id, self.owner, until)
-            if epoch is None:
-                return None
-            left_open = self.records.wakes.running(head.session_id)
-            if left_open is not None:
-                self.recovery.recover(left_open)
-                return None
-            taken = self.records.inputs.claim(head.input_id, self.owner, until)
-            session = self.records.sessions.get(head.session_id)
-            if taken is None or session is None:
-                raise RuntimeError(f"input {head.input_id} vanished inside a transaction")
-            wake = self.records.wakes.begin(new_id(), head.session_id, head.input_id, epoch)
-            self.records.messages.insert(
-                taken.workspace_id, taken.session_id, taken.input_id, "user", taken.text
-            )
-            self.records.sessions.begin_run(head.session_id, epoch)
-            self._say(taken, RunEvent.RUN_CLAIMED, {"instruction_preview": preview(taken.text)})
-            self.publish.queue(taken.workspace_id, taken.session_id, taken.input_id)
-            self.publish.state(taken.session_id)
-        return Claim(taken, wake, epoch, session.kind)
-
-    def recover_session(self, session_id: str) -> None:
-        """End or requeue the wake that its run left open, if there is one."""
-        left_open = self.records.wakes.running(session_id)
-        if left_open is not None:
-            self.recovery.recover(left_open)
-
-    async def _compile(self, head: InputRecord) -> Compiled | DomainError:
+    async def _compile(self, session: SessionRecord, waiting: list[InputRecord]) -> Compiled | DomainError:
+        profile = self._profile(session)
         try:
-            return await compile_run(head, self.workspaces, self.models)
+            return await profile.compile(session, waiting)
         except DomainError as error:
             return error
         except Exception as error:
             # Whatever keeps a workspace from being read must fail its run where a person sees it.
-            log.exception("could not prepare a run in workspace %s", head.workspace_id)
+            log.exception("could not prepare a run in workspace %s", session.workspace_id)
             detail = f"The workspace could not be prepared for this run: {error}"
             return DomainError("unavailable", "workspace_unusable", detail)
+
+    def _profile(self, session: SessionRecord) -> Profile:
+        return self.workspace_profile if session.agent_id is None else self.agent_profile
 
     def _wait_for_key(self, head: InputRecord, error: DomainError) -> None:
         with self.records.database.transaction():
@@ -134,26 +175,23 @@ class Waker:
             self.publish.state(head.session_id)
 
     async def _run(self, claim: Claim, compiled: Compiled, cancel: RunCancellation, began: float) -> None:
-        prepared = prepare_run(
-            claim.input,
-            compiled,
-            self.records,
-            wake_id=claim.wake.wake_id,
-            session_kind=claim.session_kind,
-            harness=self.harness.name,
-            tool_names=self.harness.tool_names,
-            secrets=self.models.live_secrets(),
-        )
-        claim = replace(claim, request=prepared.facts)
+        executor = Executor(self.harness.name, self.harness.tool_names, self.models.live_secrets())
+        run = ClaimedRun(claim.session, claim.input, claim.inputs, claim.wake.wake_id, claim.decisions)
+        prepared = self._profile(claim.session).prepare(run, compiled, executor)
+        claim = replace(claim, request=prepared.facts, backoff=compiled.backoff)
         fold = TurnFold()
         started = prepared.started | {"bootstrap_total_ms": round((time.perf_counter() - began) * 1000, 1)}
-        with self.records.database.transaction():
+        # What is approved may be done at once: that it was handed out has to be on the disk before.
+        with self.records.database.transaction(durable=claim.acts):
             self.records.snapshots.save(
                 claim.input.workspace_id, claim.input.session_id, prepared.snapshot, prepared.texts
             )
-            self._say(claim.input, RunEvent.RUN_STARTED, started)
+            self.records.wakes.asked(claim.wake.wake_id, prepared.snapshot.fingerprint)
+            self._say(claim, [(RunEvent.RUN_STARTED, started)], cancel)
+        if cancel.reason == LEASE_LOST:
+            return
         fold.add(RunEvent.RUN_STARTED, started)
-        async with self._heartbeat(claim, cancel):
+        async with self._heartbeat(claim, cancel, compiled.lease):
             terminal = await self._consume(claim, prepared.package, fold, cancel)
         if cancel.reason != LEASE_LOST:
             self._settle(claim, fold, terminal, cancel)
@@ -163,13 +201,16 @@ class Waker:
     ) -> RunnerEvent:
         """Record what the harness says until its terminal event, which is returned and not recorded yet."""
         events = self.harness.run(package, cancel)
+        speech = Speech() if claim.session.agent_id is not None else None
         try:
             async for event in events:
                 if event.event_type in TERMINAL_EVENTS:
+                    self._say(claim, [] if speech is None else speech.end(), cancel)
                     return event
                 if event.event_type not in _SAID_BY_US and cancel.reason != LEASE_LOST:
                     fold.add(event.event_type, event.payload)
-                    self._say(claim.input, event.event_type, event.payload)
+                    said = [(event.event_type, event.payload)]
+                    self._say(claim, said if speech is None else speech.hear(*said[0]), cancel)
                     self._tell_files(claim.input, event)
         finally:
             close = getattr(events, "aclose", None)
@@ -179,49 +220,104 @@ class Waker:
 
     def _settle(self, claim: Claim, fold: TurnFold, terminal: RunnerEvent, cancel: RunCancellation) -> None:
         paused = terminal.payload.get("status") == "paused"
+        over = self.order_for(claim.session.session_id) == TERMINATED
         if paused and cancel.reason == SHUTDOWN:
-            if not fold.progressed and claim.input.attempt < MAX_RETRIES:
+            repeatable = not (fold.progressed or claim.acts)
+            if repeatable and claim.input.attempt < MAX_RETRIES and not over:
                 self.settler.requeue(claim, delay_s=0.0, why=interrupted(fold).payload)
                 return
             terminal = interrupted(fold).model_copy(update={"result": terminal.result})
-        if terminal.event_type == RunEvent.RUN_FAILED and cancel.reason != USER_PAUSE:
-            delay = retry_delay(terminal.payload, attempt=claim.input.attempt, progressed=fold.progressed)
+        if terminal.event_type == RunEvent.RUN_FAILED and cancel.reason not in _WANTED and not over:
+            delay = retry_delay(
+                terminal.payload,
+                attempt=claim.input.attempt,
+                progressed=fold.progressed,
+                backoff=claim.backoff,
+            )
             if delay is not None:
                 self.settler.requeue(claim, delay_s=delay, why=terminal.payload)
                 return
-        self.settler.finish(claim, fold, terminal)
+        self.finish(claim, fold, terminal)
+
+    def finish(self, claim: Claim, fold: TurnFold, terminal: RunnerEvent) -> None:
+        """Commit, then write what the next run needs, then let the session go on."""
+        if self.settler.finish(claim, fold, terminal):
+            self.continuity.complete(claim.wake.wake_id)
+            self.settler.release(claim)
 
     def _fail_defect(self, claim: Claim, error: Exception) -> None:
         events = self.records.outputs.of_inputs([claim.input.input_id])[claim.input.input_id]
         fold = TurnFold.of(events)
         message = f"Something went wrong inside Holaboss ({type(error).__name__}). The log has the details."
-        self.settler.finish(claim, fold, _failed("internal_error", message, fold))
+        self.finish(claim, fold, _failed("internal_error", message, fold))
+        self.settler.release(claim)  # also when what failed was to let go of a turn that is committed
 
     @asynccontextmanager
-    async def _heartbeat(self, claim: Claim, cancel: RunCancellation) -> AsyncGenerator[None]:
+    async def _heartbeat(self, claim: Claim, cancel: RunCancellation, lease: Lease) -> AsyncGenerator[None]:
         """Keep the lease while the body runs; cancel the run when the lease is lost."""
-
-        beat = asyncio.get_running_loop().create_task(self._beat(claim, cancel))
+        loop = asyncio.get_running_loop()
+        tasks = [loop.create_task(self._beat(claim, cancel, lease))]
+        if self.orders_s is not None:
+            tasks.append(loop.create_task(self._look_for_orders(claim, cancel, self.orders_s)))
         try:
             yield
         finally:
-            beat.cancel()
-            await asyncio.gather(beat, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _beat(self, claim: Claim, cancel: RunCancellation) -> None:
+    async def _beat(self, claim: Claim, cancel: RunCancellation, lease: Lease) -> None:
         while cancel.reason != LEASE_LOST:
-            await asyncio.sleep(HEARTBEAT_S)
-            until = from_now(LEASE_S)
-            if self.records.sessions.renew_lease(claim.input.session_id, claim.epoch, until):
-                self.records.inputs.renew_claim(claim.input.input_id, self.owner, until)
-            else:
-                log.warning("lost the lease of session %s", claim.input.session_id)
-                cancel.cancel(LEASE_LOST)
+            await asyncio.sleep(lease.heartbeat_s)
+            try:
+                self._renew(claim, cancel, from_now(lease.lease_s))
+                self._heed_orders(claim, cancel)  # whoever wrote one may have died before its signal
+            except Exception:
+                # A disk that is full or locked for a while must not cost the lease: the next beat tries again.
+                log.exception("could not renew the lease of session %s", claim.session.session_id)
 
-    def _say(self, said: InputRecord, event_type: str, payload: dict[str, Any]) -> None:
-        self.records.outputs.append(
-            said.workspace_id, said.session_id, said.input_id, [(event_type, payload)]
-        )
+    def _renew(self, claim: Claim, cancel: RunCancellation, until: str) -> None:
+        with self.records.database.transaction():
+            held = self.records.sessions.renew_lease(claim.session.session_id, claim.epoch, until)
+            for taken in claim.inputs if held else ():
+                self.records.inputs.renew_claim(taken.input_id, self.owner, until)
+        if not held:
+            self._lose(claim, cancel)
+
+    async def _look_for_orders(self, claim: Claim, cancel: RunCancellation, every_s: float) -> None:
+        while cancel.reason is None:
+            await asyncio.sleep(every_s)
+            self._heed_orders(claim, cancel)
+
+    def _heed_orders(self, claim: Claim, cancel: RunCancellation) -> None:
+        order = self.order_for(claim.session.session_id)
+        if order is not None:
+            cancel.cancel(order)
+
+    def order_for(self, session_id: str) -> str | None:
+        """Why the running session should stop, when somebody wrote down that it should."""
+        session = self.records.sessions.get(session_id)
+        if session is None or session.status == stored.TERMINATED:
+            return TERMINATED
+        if session.hold is not None:
+            return USER_PAUSE
+        return INTERRUPT if self.records.inputs.has_interrupt(session_id) else None
+
+    def _say(self, claim: Claim, events: list[Said], cancel: RunCancellation) -> None:
+        """Nothing is said under a lease that was lost: somebody else has ended the turn, or runs it again."""
+        if not events:
+            return
+        lead = claim.input
+        with self.records.database.transaction():
+            if self.records.sessions.holds_lease(lead.session_id, claim.epoch):
+                self.records.outputs.append(lead.workspace_id, lead.session_id, lead.input_id, events)
+                return
+        self._lose(claim, cancel)
+
+    def _lose(self, claim: Claim, cancel: RunCancellation) -> None:
+        if cancel.reason != LEASE_LOST:
+            log.warning("lost the lease of session %s", claim.session.session_id)
+        cancel.cancel(LEASE_LOST)
 
     def _tell_files(self, claimed: InputRecord, event: RunnerEvent) -> None:
         payload = event.payload
@@ -230,6 +326,10 @@ class Waker:
             paths = payload.get("changed_paths")
             listed = cast(list[Any], paths) if isinstance(paths, list) else []
             self.publish.files(claimed.workspace_id, claimed.session_id, [str(path) for path in listed])
+
+
+def _stopped() -> RunnerEvent:
+    return RunnerEvent(event_type=RunEvent.RUN_COMPLETED, payload={"status": "paused", "usage": {}})
 
 
 def _failed(code: str, message: str, fold: TurnFold) -> RunnerEvent:

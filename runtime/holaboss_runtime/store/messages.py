@@ -9,6 +9,8 @@ from holaboss_client.base import utc_now
 from holaboss_client.sessions import HistoryMessage
 from holaboss_runtime.store.database import Database, Row
 
+LOOKED_AT = 200
+
 
 def user_message_id(input_id: str) -> str:
     return f"user-{input_id}"
@@ -46,6 +48,16 @@ class MessageRecords:
             (session_id, offset, limit),
         )
         return [_message(row) for row in rows]
+
+    def newest_of(self, session_id: str, role: str, *, limit: int) -> list[tuple[str, str, str]]:
+        """`(input_id, text, created_at)` of one side, the newest first; none that is further back than `LOOKED_AT`
+        messages, for an agent that wakes itself may speak for months without an answer."""
+        rows = self._database.rows(
+            "SELECT input_id, text, created_at FROM (SELECT * FROM session_messages WHERE session_id = ?"
+            " ORDER BY seq DESC LIMIT ?) AS newest WHERE role = ? ORDER BY seq DESC LIMIT ?",
+            (session_id, LOOKED_AT, role, limit),
+        )
+        return [(row["input_id"], row["text"], row["created_at"]) for row in rows]
 
 
 def _message(row: Row) -> HistoryMessage:

@@ -69,6 +69,24 @@ class OutputEventRecords:
             grouped[row["input_id"]].append(_event(row))
         return grouped
 
+    def started(self, input_id: str) -> dict[str, Any]:
+        """What the last attempt of an input said when it began; empty when none did."""
+        payload = self._database.scalar(
+            "SELECT payload FROM session_output_events WHERE input_id = ? AND event_type = 'run_started'"
+            " ORDER BY sequence DESC LIMIT 1",
+            (input_id,),
+        )
+        return {} if payload is None else json.loads(payload)
+
+    def has_ended(self, input_id: str) -> bool:
+        """Whether somebody has said how the run of an input ended, which nobody can say twice."""
+        found = self._database.scalar(
+            "SELECT 1 FROM session_output_events WHERE input_id = ?"
+            " AND event_type IN ('run_completed', 'run_failed') LIMIT 1",
+            (input_id,),
+        )
+        return found is not None
+
     def last_id(self, session_id: str) -> int:
         return int(
             self._database.scalar(
@@ -88,6 +106,11 @@ class OutputEventRecords:
                 "DELETE FROM session_output_events WHERE id IN (SELECT value FROM json_each(?))",
                 (encode(list(dropped)),),
             )
+
+    def notify_all(self) -> None:
+        """Another process may have added events to any session."""
+        for signal in list(self._signals.values()):
+            signal.notify()
 
     def _notify(self, session_id: str) -> None:
         signal = self._signals.get(session_id)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from holaboss_client import inspection as wire
 from holaboss_client.base import utc_now
 from holaboss_runtime.store.database import Database
 from holaboss_runtime.store.json_text import encode
@@ -61,6 +62,18 @@ class RequestSnapshotRecords:
         if row is None:
             return None
         return RequestSnapshot(input_id, row["snapshot_kind"], row["fingerprint"], json.loads(row["payload"]))
+
+    def page(self, session_id: str, *, limit: int, before: str | None = None) -> list[wire.RequestSnapshot]:
+        """The newest first; `before` is the input id of the last one of the page before."""
+        rows = self._database.rows(
+            "SELECT s.* FROM agent_sessions a JOIN turn_request_snapshots s"
+            " ON s.workspace_id = a.workspace_id AND s.session_id = a.session_id WHERE a.session_id = ?1"
+            " AND (?2 IS NULL OR (s.updated_at, s.input_id) <"
+            " (SELECT b.updated_at, b.input_id FROM turn_request_snapshots b WHERE b.input_id = ?2))"
+            " ORDER BY s.updated_at DESC, s.input_id DESC LIMIT ?3",
+            (session_id, before, limit),
+        )
+        return [wire.RequestSnapshot(**row | {"payload": json.loads(row["payload"])}) for row in rows]
 
     def section(self, fingerprint: str) -> str | None:
         text = self._database.scalar(

@@ -6,20 +6,29 @@ an owner that lost its lease without noticing changes nothing.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
 from holaboss_client.base import utc_now
 from holaboss_client.sessions import Session
 from holaboss_runtime.store.database import Database, Row, Value
-from holaboss_runtime.store.json_text import decode_optional, encode_optional
+from holaboss_runtime.store.json_text import decode_optional, encode, encode_optional
+from holaboss_runtime.store.outbox import SESSION, Outbox
 
 IDLE = "idle"
 RUNNING = "running"
 RESCHEDULING = "rescheduling"
 REQUIRES_ACTION = "requires_action"
+TERMINATED = "terminated"
 
 HOLD_USER_PAUSE = "user_pause"
+
+ONE = "one"
+ALL = "all"
+"""How many waiting inputs one run takes (`coalesce`)."""
+
+AGENT_SESSION = "agent_session"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +44,18 @@ class SessionRecord:
     stop_reason: str | None
     hold: str | None
     last_error: dict[str, Any] | None
+    coalesce: str
     turns: int
+    follow_ups: int
+    agent_id: str | None
+    environment_id: str | None
+    resources: list[dict[str, Any]]
+    metadata: dict[str, Any]
     harness_session_id: str | None
     lease_owner: str | None
     lease_until: str | None
     lease_epoch: int
+    row_version: int
     created_at: str
     updated_at: str
     archived_at: str | None
@@ -52,6 +68,8 @@ class SessionRecord:
             title=self.title,
             parent_session_id=self.parent_session_id,
             source_proposal_id=self.source_proposal_id,
+            agent_id=self.agent_id,
+            environment_id=self.environment_id,
             created_by=self.created_by,
             created_at=self.created_at,
             updated_at=self.updated_at,
@@ -68,11 +86,14 @@ class Settlement:
     last_error: dict[str, Any] | None = None
     counts_as_turn: bool = True
     keep_hold: bool = True
+    follow_ups: int = 0
+    """How many runs in a row asked to be continued."""
 
 
 class SessionRecords:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, outbox: Outbox) -> None:
         self._database = database
+        self._outbox = outbox
 
     def create(
         self,
@@ -83,12 +104,31 @@ class SessionRecords:
         created_by: str,
         title: str | None = None,
         parent_session_id: str | None = None,
+        coalesce: str = ONE,
+        agent_id: str | None = None,
+        environment_id: str | None = None,
+        resources: list[dict[str, Any]] | None = None,
     ) -> None:
         now = utc_now()
         self._database.execute(
             "INSERT INTO agent_sessions (session_id, workspace_id, kind, title, parent_session_id, created_by,"
-            " harness_session_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (session_id, workspace_id, kind, title, parent_session_id, created_by, session_id, now, now),
+            " coalesce, agent_id, environment_id, resources, harness_session_id, created_at, updated_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                session_id,
+                workspace_id,
+                kind,
+                title,
+                parent_session_id,
+                created_by,
+                coalesce,
+                agent_id,
+                environment_id,
+                encode(resources or []),
+                session_id,
+                now,
+                now,
+            ),
         )
 
     def get(self, session_id: str) -> SessionRecord | None:
@@ -105,7 +145,12 @@ class SessionRecords:
         self, workspace_id: str, *, include_archived: bool, limit: int, before: SessionRecord | None = None
     ) -> list[SessionRecord]:
         """The most recently used first; `before` is the last session of the page before."""
-        where, values = ["workspace_id = ?"], list[Value]([workspace_id])
+        return self._page("workspace_id", workspace_id, include_archived, limit, before)
+
+    def _page(
+        self, column: str, value: str, include_archived: bool, limit: int, before: SessionRecord | None
+    ) -> list[SessionRecord]:
+        where, values = [f"{column} = ?"], list[Value]([value])
         if not include_archived:
             where.append("archived_at IS NULL")
         if before is not None:
@@ -118,18 +163,41 @@ class SessionRecords:
         )
         return [_record(row) for row in rows]
 
+    def of_agent(
+        self,
+        agent_id: str,
+        *,
+        include_archived: bool = True,
+        limit: int = 200,
+        before: SessionRecord | None = None,
+    ) -> list[SessionRecord]:
+        """`page` of an agent's sessions."""
+        return self._page("agent_id", agent_id, include_archived, limit, before)
+
+    def set_resources(self, session_id: str, resources: list[dict[str, Any]]) -> None:
+        self._set(session_id, "resources = ?", encode(resources))
+
+    def set_metadata(self, session_id: str, metadata: dict[str, Any]) -> None:
+        self._set(session_id, "metadata = ?", encode(metadata))
+
+    def terminate(self, session_id: str) -> None:
+        """For good: nothing is accepted or run any more."""
+        self._set(session_id, "status = 'terminated', stop_reason = 'terminated', hold = NULL")
+
     def rename(self, session_id: str, title: str) -> None:
         self._set(session_id, "title = ?", title)
 
     def archive(self, session_id: str, *, archived: bool) -> None:
         self._set(session_id, "archived_at = ?", utc_now() if archived else None)
 
-    def accept_inbound(self, session_id: str, *, title: str | None) -> None:
-        """Something new was asked: a hold and an old error are over, and an untitled session gets its title."""
+    def accept_inbound(self, session_id: str, *, title: str | None, resumes: bool = True) -> None:
+        """Something new was asked: a hold (when it `resumes`) and an old error are over, and an untitled session gets
+        its title."""
+        held = "hold = NULL, " if resumes else ""
         self._set(
             session_id,
-            "hold = NULL, last_error = NULL, title = coalesce(title, ?),"
-            " status = CASE WHEN status = 'running' THEN status ELSE 'rescheduling' END",
+            f"{held}last_error = NULL, title = coalesce(title, ?),"
+            " status = CASE WHEN status IN ('running', 'terminated') THEN status ELSE 'rescheduling' END",
             title,
         )
 
@@ -169,9 +237,10 @@ class SessionRecords:
     def begin_run(self, session_id: str, epoch: int) -> None:
         self._database.execute(
             "UPDATE agent_sessions SET status = 'running', last_error = NULL, updated_at = ?,"
-            " row_version = row_version + 1 WHERE session_id = ? AND lease_epoch = ?",
+            " row_version = row_version + 1 WHERE session_id = ? AND lease_epoch = ? AND status <> 'terminated'",
             (utc_now(), session_id, epoch),
         )
+        self._outbox.mark(session_id, SESSION)
 
     def renew_lease(self, session_id: str, epoch: int, until: str) -> bool:
         """False when the lease belongs to somebody else by now."""
@@ -182,24 +251,58 @@ class SessionRecords:
         )
         return changed == 1
 
+    def holds_lease(self, session_id: str, epoch: int) -> bool:
+        """Whether the lease of this epoch is still the current one, run out or not."""
+        found = self._database.scalar(
+            "SELECT 1 FROM agent_sessions WHERE session_id = ? AND lease_epoch = ? AND lease_owner IS NOT NULL",
+            (session_id, epoch),
+        )
+        return found is not None
+
     def settle(self, session_id: str, epoch: int, settlement: Settlement) -> bool:
-        """End the run and release its lease. False, and nothing changed, when the epoch is not the current one."""
+        """End the run; its lease stays. False, and nothing changed, when the epoch is not the current one."""
         changed = self._database.execute(
-            "UPDATE agent_sessions SET status = ?, stop_reason = ?, last_error = ?, turns = turns + ?,"
-            " hold = CASE WHEN ? THEN hold END, lease_owner = NULL, lease_until = NULL, updated_at = ?,"
+            "UPDATE agent_sessions SET status = CASE WHEN status = 'terminated' THEN status ELSE ? END,"
+            " stop_reason = CASE WHEN status = 'terminated' THEN stop_reason ELSE ? END, last_error = ?,"
+            " turns = turns + ?, follow_ups = ?, hold = CASE WHEN ? THEN hold END, updated_at = ?,"
             " row_version = row_version + 1 WHERE session_id = ? AND lease_epoch = ? AND lease_owner IS NOT NULL",
             (
                 settlement.status,
                 settlement.stop_reason,
                 encode_optional(settlement.last_error),
                 int(settlement.counts_as_turn),
+                settlement.follow_ups,
                 int(settlement.keep_hold),
                 utc_now(),
                 session_id,
                 epoch,
             ),
         )
+        self._outbox.mark(session_id, SESSION)
         return changed == 1
+
+    def release_lease(self, session_id: str, epoch: int) -> bool:
+        """Let the next run begin. False when the lease belongs to somebody else by now."""
+        changed = self._database.execute(
+            "UPDATE agent_sessions SET lease_owner = NULL, lease_until = NULL"
+            " WHERE session_id = ? AND lease_epoch = ? AND lease_owner IS NOT NULL",
+            (session_id, epoch),
+        )
+        return changed == 1
+
+    def leased(self) -> list[SessionRecord]:
+        """Sessions somebody holds a lease of, expired ones too."""
+        rows = self._database.rows("SELECT * FROM agent_sessions WHERE lease_owner IS NOT NULL")
+        return [_record(row) for row in rows]
+
+    def next_lease_end(self, owner: str, now: str) -> str | None:
+        """When the first lease of anybody but `owner` that still holds at `now` runs out."""
+        until = self._database.scalar(
+            "SELECT min(lease_until) FROM agent_sessions"
+            " WHERE lease_owner IS NOT NULL AND lease_owner <> ? AND lease_until > ?",
+            (owner, now),
+        )
+        return None if until is None else str(until)
 
     def _set(self, session_id: str, assignments: str, *values: Value) -> None:
         self._database.execute(
@@ -207,6 +310,7 @@ class SessionRecords:
             " WHERE session_id = ?",
             (*values, utc_now(), session_id),
         )
+        self._outbox.mark(session_id, SESSION)
 
 
 def _record(row: Row) -> SessionRecord:
@@ -222,11 +326,18 @@ def _record(row: Row) -> SessionRecord:
         stop_reason=row["stop_reason"],
         hold=row["hold"],
         last_error=decode_optional(row["last_error"]),
+        coalesce=row["coalesce"],
         turns=row["turns"],
+        follow_ups=row["follow_ups"],
+        agent_id=row["agent_id"],
+        environment_id=row["environment_id"],
+        resources=json.loads(row["resources"]),
+        metadata=json.loads(row["metadata"]),
         harness_session_id=row["harness_session_id"],
         lease_owner=row["lease_owner"],
         lease_until=row["lease_until"],
         lease_epoch=row["lease_epoch"],
+        row_version=row["row_version"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
         archived_at=row["archived_at"],

@@ -107,12 +107,12 @@ class TurnRecords:
             ),
         )
 
-    def index(self, session_id: str) -> list[IndexRow]:
-        """The layout of every finished turn, oldest first, from a covering index alone."""
+    def index(self, session_id: str, *, after_seq: int = 0) -> list[IndexRow]:
+        """The layout of every finished turn after `after_seq`, oldest first, from a covering index alone."""
         rows = self._database.rows(
             "SELECT seq, input_id, user_chars, user_lines, answer_chars, answer_lines, steps FROM turn_results"
-            " WHERE session_id = ? ORDER BY seq",
-            (session_id,),
+            " WHERE session_id = ? AND seq > ? ORDER BY seq",
+            (session_id, after_seq),
         )
         return [
             (
@@ -142,6 +142,15 @@ class TurnRecords:
         )
         return None if row is None else (row["seq"], _result(row))
 
+    def newest(self, session_id: str, *, limit: int, before_seq: int | None = None) -> list[TurnResult]:
+        """The newest first."""
+        rows = self._database.rows(
+            "SELECT * FROM turn_results WHERE session_id = ?1 AND (?2 IS NULL OR seq < ?2)"
+            " ORDER BY seq DESC LIMIT ?3",
+            (session_id, before_seq, limit),
+        )
+        return [_result(row) for row in rows]
+
     def get(self, input_id: str) -> TurnResult | None:
         row = self._database.row("SELECT * FROM turn_results WHERE input_id = ?", (input_id,))
         return None if row is None else _result(row)
@@ -149,6 +158,7 @@ class TurnRecords:
 
 def _result(row: Row) -> TurnResult:
     return TurnResult(
+        seq=row["seq"],
         input_id=row["input_id"],
         workspace_id=row["workspace_id"],
         session_id=row["session_id"],

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from holaboss_runtime.store.database import Database, Row, Value
 
+WORKSPACE, AGENT = "workspace", "agent"
+"""Kinds: a person's folder, and the folder an agent of the agent layer owns."""
+
 _COLUMNS = frozenset(
     {
         "name",
@@ -11,6 +14,12 @@ _COLUMNS = frozenset(
         "error_message",
         "icon",
         "icon_color",
+        "onboarding_status",
+        "onboarding_session_id",
+        "onboarding_completed_at",
+        "onboarding_completion_summary",
+        "onboarding_requested_at",
+        "onboarding_requested_by",
         "workspace_path",
         "updated_at",
         "deleted_at_utc",
@@ -24,13 +33,14 @@ class WorkspaceRows:
 
     def insert(self, row: Row) -> None:
         self._database.execute(
-            "INSERT INTO workspaces (id, workspace_path, name, status, harness, error_message,"
-            " onboarding_status, managed, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO workspaces (id, workspace_path, kind, name, status, harness, error_message,"
+            " onboarding_status, managed, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 row[key]
                 for key in (
                     "id",
                     "workspace_path",
+                    "kind",
                     "name",
                     "status",
                     "harness",
@@ -47,15 +57,25 @@ class WorkspaceRows:
         """The row, also that of a deleted workspace."""
         return self._database.row("SELECT * FROM workspaces WHERE id = ?", (workspace_id,))
 
+    def at(self, path: str) -> Row | None:
+        """The row of the workspace that lies exactly there."""
+        return self._database.row("SELECT * FROM workspaces WHERE workspace_path = ?", (path,))
+
     def live(self) -> list[Row]:
         return self._database.rows("SELECT * FROM workspaces WHERE deleted_at_utc IS NULL ORDER BY id")
 
     def page(
-        self, *, limit: int, offset: int, status: str | None = None, include_deleted: bool = False
+        self,
+        *,
+        limit: int,
+        offset: int,
+        status: str | None = None,
+        include_deleted: bool = False,
+        include_agents: bool = False,
     ) -> tuple[list[Row], int]:
         """Rows, most recently changed first, and how many there are without the limit."""
-        where = "(? IS NULL OR status = ?) AND (? OR deleted_at_utc IS NULL)"
-        values: tuple[Value, ...] = (status, status, int(include_deleted))
+        where = "(? IS NULL OR status = ?) AND (? OR deleted_at_utc IS NULL) AND (? OR kind <> 'agent')"
+        values: tuple[Value, ...] = (status, status, int(include_deleted), int(include_agents))
         total = self._database.scalar(f"SELECT count(*) FROM workspaces WHERE {where}", values)
         rows = self._database.rows(
             f"SELECT * FROM workspaces WHERE {where}"

@@ -9,7 +9,7 @@ import asyncio
 import re
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from holaboss_client.workspaces import CreateWorkspace, PatchWorkspace, Workspac
 from holaboss_runtime.errors import DomainError, not_found
 from holaboss_runtime.store.change_log import ChangeLog
 from holaboss_runtime.store.database import Database, Row, Value
-from holaboss_runtime.store.workspaces import WorkspaceRows
+from holaboss_runtime.store.workspaces import AGENT, WORKSPACE, WorkspaceRows
 from holaboss_runtime.workspace import git
 from holaboss_runtime.workspace.locations import check_location, invalid, is_free
 from holaboss_runtime.workspace.marker import STATE_FOLDER, read_marker
@@ -27,20 +27,24 @@ from holaboss_runtime.workspace.plan import load_plan
 from holaboss_runtime.workspace.scaffold import write_scaffold
 
 MAX_NAME = 200
+AGENT_TREE = ".openboa"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _HARNESSES = frozenset({"native", "pi"})
 _STATUSES = frozenset({"provisioning", "active", "error"})
 
 
 class WorkspaceRegistry:
-    """`root` is the sandbox root; workspaces the runtime places itself lie in `<root>/workspace/<id>`."""
+    """`root` is the sandbox root; workspaces the runtime places itself lie in `<root>/workspace/<id>`, or below
+    `managed`."""
 
-    def __init__(self, database: Database, changes: ChangeLog, root: Path) -> None:
+    def __init__(
+        self, database: Database, changes: ChangeLog, root: Path, *, managed: Path | None = None
+    ) -> None:
         self._database = database
         self._changes = changes
         self._rows = WorkspaceRows(database)
         self._root = root.resolve()
-        self._managed = self._root / "workspace"
+        self._managed = self._root / "workspace" if managed is None else managed.resolve()
         # Two creations must not both find the same folder free.
         self._placing = asyncio.Lock()
         self.in_use: Callable[[str], bool] = _never
@@ -55,24 +59,56 @@ class WorkspaceRegistry:
             if row is None:
                 body = CreateWorkspace(name=_planned_name(folder) or folder.name[:MAX_NAME])
                 self._insert(body, workspace_id, folder)
-            elif row["deleted_at_utc"] is None and not Path(row["workspace_path"]).is_dir():
-                self._update(workspace_id, {"workspace_path": str(folder)})
+            elif row["deleted_at_utc"] is None and not _is_there(row):
+                self._move(row, folder)
 
     def list(
-        self, *, limit: int = 50, offset: int = 0, status: str | None = None, include_deleted: bool = False
+        self,
+        *,
+        limit: int = 50,
+        offset: int = 0,
+        status: str | None = None,
+        include_deleted: bool = False,
+        include_agents: bool = False,
     ) -> WorkspaceList:
+        """A page, the most recently changed first; the workspaces of agents only on request."""
         rows, total = self._rows.page(
-            limit=limit, offset=offset, status=status, include_deleted=include_deleted
+            limit=limit,
+            offset=offset,
+            status=status,
+            include_deleted=include_deleted,
+            include_agents=include_agents,
         )
+        if any(row["deleted_at_utc"] is None and not _is_there(row) for row in rows):
+            rows = [self._located(row) for row in rows]
         return WorkspaceList(items=[_record(row) for row in rows], total=total, limit=limit, offset=offset)
 
     def get(self, workspace_id: str) -> Workspace:
         """Raises `DomainError` `workspace_not_found`, also for a deleted one."""
-        return _record(self._live(workspace_id))
+        return _record(self._located(self._live(workspace_id)))
+
+    def find(self, workspace_id: str, *, include_deleted: bool = False) -> Workspace | None:
+        row = self._rows.get(workspace_id)
+        if row is None or (row["deleted_at_utc"] is not None and not include_deleted):
+            return None
+        return _record(self._located(row))
 
     def folder(self, workspace_id: str) -> Path:
-        """The folder of a workspace. Raises `workspace_not_found`, or conflict `workspace_folder_missing`."""
-        path = Path(self._live(workspace_id)["workspace_path"])
+        """The folder of a workspace, also when it was renamed below the managed root since it was last asked for.
+
+        Raises `workspace_not_found`, conflict `workspace_folder_missing`, or conflict `workspace_identity_mismatch`
+        when the folder of another workspace lies in its place.
+        """
+        row = self._located(self._live(workspace_id))
+        path = Path(row["workspace_path"])
+        if path.is_dir() and not _is_there(row):
+            raise DomainError(
+                "conflict",
+                "workspace_identity_mismatch",
+                f"The folder {path} belongs to another workspace. Move it away and put the right one back, or tell"
+                " this workspace where its folder is now.",
+                workspace_path=str(path),
+            )
         if not path.is_dir():
             raise DomainError(
                 "conflict",
@@ -81,6 +117,42 @@ class WorkspaceRegistry:
                 workspace_path=str(path),
             )
         return path
+
+    def register_agent(self, agent_id: str, folder: Path, name: str) -> str:
+        """The id of the workspace an agent owns, made when there is none: a row, and nothing on the disk.
+
+        It is the agent's own id unless that is in use. Registering the same folder again changes nothing.
+        """
+        path = str(folder.resolve())
+        with self._database.transaction():
+            found = self._rows.at(path)
+            if found is not None and found["kind"] == AGENT:
+                return str(found["id"])
+            if found is not None:
+                raise invalid(
+                    f"{path} is the folder of a workspace already. Choose another one for the agent."
+                )
+            own = self._rows.get(agent_id)
+            if own is not None and own["kind"] == AGENT and own["deleted_at_utc"] is None:
+                self._update(agent_id, {"workspace_path": path})  # the whole tree was moved
+                return agent_id
+            workspace_id = agent_id if own is None and _ID.fullmatch(agent_id) else new_id()
+            body = CreateWorkspace(name=name.strip()[:MAX_NAME] or agent_id[:MAX_NAME], workspace_path=path)
+            self._insert(body, workspace_id, Path(path), kind=AGENT)
+        return workspace_id
+
+    def agent_workspace(self, workspace_id: str) -> bool:
+        """Whether it stands for an agent; False also for an id nobody knows."""
+        row = self._rows.get(workspace_id)
+        return row is not None and row["deleted_at_utc"] is None and row["kind"] == AGENT
+
+    def set_onboarding(self, workspace_id: str, changes: Mapping[str, str | None]) -> Workspace:
+        """Set `onboarding_…` columns. Raises `workspace_not_found`, and `ValueError` for any other column."""
+        self._live(workspace_id)
+        if others := [column for column in changes if not column.startswith("onboarding_")]:
+            raise ValueError(f"not about onboarding: {others}")
+        self._update(workspace_id, dict(changes))
+        return self.get(workspace_id)
 
     async def create(self, body: CreateWorkspace) -> Workspace:
         """Write the scaffold and register it. Raises `DomainError`; nothing is left behind then."""
@@ -130,7 +202,7 @@ class WorkspaceRegistry:
         `workspace_identity_mismatch` for a folder that does not carry the marker of this workspace; nothing is
         touched then.
         """
-        row = self._live(workspace_id)
+        row = self._located(self._live(workspace_id))
         path = Path(row["workspace_path"])
         if self.in_use(workspace_id):
             raise DomainError(
@@ -158,6 +230,28 @@ class WorkspaceRegistry:
         if row is None or row["deleted_at_utc"] is not None:
             raise not_found("workspace", workspace_id)
         return row
+
+    def _located(self, row: Row) -> Row:
+        """The row, with the folder that carries its marker now.
+
+        It is looked for below the managed root, and only when the registered folder is gone or another workspace's.
+        """
+        if row["deleted_at_utc"] is not None or row["kind"] == AGENT or _is_there(row):
+            return row
+        for folder in _folders(self._managed):
+            if read_marker(folder) == row["id"]:
+                self._move(row, folder)
+                return self._live(row["id"])
+        return row
+
+    def _move(self, row: Row, folder: Path) -> None:
+        with self._database.transaction():
+            other = self._rows.at(str(folder))
+            if other is not None:
+                # Two folders were exchanged: the other one is looked for when it is asked for.
+                elsewhere = f"__moved__/{other['id']}/{time.time_ns() // 1_000_000}"
+                self._rows.update(other["id"], {"workspace_path": elsewhere})
+            self._update(row["id"], {"workspace_path": str(folder)})
 
     def _free_id(self, requested: str | None) -> str:
         if requested is None:
@@ -197,11 +291,12 @@ class WorkspaceRegistry:
             await asyncio.to_thread(write_scaffold, path, row["id"], row["name"])
             return path
 
-    def _insert(self, body: CreateWorkspace, workspace_id: str, path: Path) -> None:
+    def _insert(self, body: CreateWorkspace, workspace_id: str, path: Path, *, kind: str = WORKSPACE) -> None:
         now = utc_now()
         row: dict[str, Any] = {
             "id": workspace_id,
             "workspace_path": str(path),
+            "kind": kind,
             "name": body.name,
             "status": body.status,
             "harness": body.harness,
@@ -234,9 +329,19 @@ def _never(_workspace_id: str) -> bool:
 
 def _folders(parent: Path) -> list[Path]:
     try:
-        return sorted(entry for entry in parent.iterdir() if entry.is_dir() and not entry.is_symlink())
+        return sorted(
+            entry
+            for entry in parent.iterdir()
+            if entry.name != AGENT_TREE and entry.is_dir() and not entry.is_symlink()
+        )
     except OSError:
         return []
+
+
+def _is_there(row: Row) -> bool:
+    """The registered folder exists and is not another workspace's."""
+    path = Path(row["workspace_path"])
+    return path.is_dir() and (row["kind"] == AGENT or read_marker(path) in (None, row["id"]))
 
 
 def _planned_name(folder: Path) -> str | None:
@@ -248,7 +353,7 @@ def _planned_name(folder: Path) -> str | None:
 
 
 def _record(row: Row) -> Workspace:
-    healthy = row["deleted_at_utc"] is None and Path(row["workspace_path"]).is_dir()
+    healthy = row["deleted_at_utc"] is None and _is_there(row)
     return Workspace.model_validate({**row, "folder_state": "healthy" if healthy else "missing"})
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holaboss_app.panes.chat.trace import SHOWN_LINES, shortened
+from holaboss_app.core.reducer import ToolSegment
+from holaboss_app.panes.chat.trace import SHOWN_LINES, details, shortened, state_words, title
 
 
 @pytest.mark.parametrize(
@@ -18,3 +19,10 @@ from holaboss_app.panes.chat.trace import SHOWN_LINES, shortened
 def test_a_long_result_says_how_much_is_left_out(lines: int, last: str) -> None:
     text = "\n".join(f"line {number}" for number in range(lines))
     assert shortened(text).split("\n")[-1] == last
+
+
+def test_a_call_that_waits_for_somebody_is_not_called_done() -> None:
+    tool = ToolSegment(0, "call-1", name="bash", arguments={"command": "make"}, state="waiting")
+    assert title(tool) == "Wants to run a command"
+    assert state_words(tool) == "waits for your decision"
+    assert [name for name, _, _ in details(tool)] == ["Command"]

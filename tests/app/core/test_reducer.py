@@ -172,6 +172,15 @@ def test_a_tool_that_completes_after_the_terminal_event_arrived_is_still_done() 
     assert [s.state for s in state.segments if isinstance(s, ToolSegment)] == ["done"]
 
 
+def test_a_blocked_call_waits_also_when_its_run_is_over() -> None:
+    events = Events("i1")
+    started, completed = events.tool(0, "bash", {"command": "make"}, "")
+    blocked = completed.model_copy(update={"payload": started.payload | {"phase": "blocked"}})
+    for order in ([started, blocked, events.completed()], [blocked, started, events.completed()]):
+        state = reduced(order)
+        assert [s.state for s in state.segments if isinstance(s, ToolSegment)] == ["waiting"]
+
+
 def test_a_stopped_run_is_final() -> None:
     events = Events("i1")
     state = reduced([*events.started(), events.delta("So f"), events.completed("paused")])

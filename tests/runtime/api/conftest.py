@@ -1,16 +1,20 @@
-"""One real server for the tests of a module, and requests as hostile as a client can write them."""
+"""One real server for the tests of a module, requests as hostile as a client can write them, and the routes in front of
+a session core that a test holds in its hand."""
 
 from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from holaboss_client.client import RuntimeClient
+from tests.runtime.sessions.core import Core
+from tests.runtime.sessions.wire import served
 from tests.support.server import RuntimeProcess
 
 
@@ -63,3 +67,24 @@ def send(runtime: RuntimeProcess) -> Callable[..., Reply]:
             connection.close()
 
     return request
+
+
+@pytest.fixture
+async def core(tmp_path: Path) -> AsyncIterator[Core]:
+    """Without a worker: nothing runs that was not asked for."""
+    (tmp_path / "root").mkdir()
+    core = Core(tmp_path / "root")
+    yield core
+    await core.close()
+
+
+@pytest.fixture
+async def url(core: Core) -> AsyncIterator[str]:
+    async with served(core) as url:
+        yield url
+
+
+@pytest.fixture
+async def client(url: str) -> AsyncIterator[RuntimeClient]:
+    async with RuntimeClient(url, "unused") as client:
+        yield client

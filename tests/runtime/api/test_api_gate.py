@@ -188,7 +188,7 @@ def test_malformed_json(send: Send, body: bytes) -> None:
         ("POST", "/api/v1/agent-sessions/queue", {"text": "hi"}),
         ("POST", "/api/v1/agent-sessions/queue", {"workspace_id": "w", "text": "hi", "priority": 2**70}),
         ("POST", "/api/v1/agent-sessions/queue", {"workspace_id": "w", "text": "hi", "idempotency_key": ""}),
-        ("GET", "/api/v1/agent-sessions", None),
+        ("GET", "/api/v1/agent-sessions?limit=x", None),
     ],
 )
 def test_fields_that_are_wrong(send: Send, method: str, path: str, body: Any) -> None:

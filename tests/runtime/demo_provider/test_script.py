@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,6 +53,55 @@ def test_shows_a_result_inside_a_fence_it_cannot_break() -> None:
     assert said(reply).count("`````") == 2
     assert "line 18" in said(reply)
     assert "… and 11 more lines" in said(reply)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "The person denied this call. They said: no",
+        "The person discarded this request.",
+        "Denied by policy: x",
+    ],
+)
+def test_does_not_claim_what_was_refused(told: str) -> None:
+    reply = ask("Run `git status`", told)
+    assert reply.tool_calls == ()
+    assert told in said(reply)
+    assert "did not do it" in said(reply)
+    assert "printed" not in said(reply)
+
+
+def directive(text: str, system: str = "End with <openboa-session-loop>{…}</openboa-session-loop>.") -> Any:
+    answer = said(script.answer(Prompt(text, system=system)))
+    assert "Scripted demo answer" in answer
+    blocks = re.findall(r"<openboa-session-loop>(.*?)</openboa-session-loop>", answer, re.DOTALL)
+    return json.loads(blocks[0]) if blocks else None
+
+
+def test_asks_to_be_woken_again() -> None:
+    block = directive("Please check again in 2 seconds.")
+    assert block["outcome"] == "sleep"
+    (wake,) = block["queuedWakes"]
+    assert wake.keys() == {"reason", "delaySeconds", "note", "dedupeKey", "priority"}
+    assert wake["delaySeconds"] == 2
+    assert directive("check again in 999999 seconds")["queuedWakes"][0]["delaySeconds"] == 86_400
+    assert directive("check again in 0 seconds")["queuedWakes"][0]["delaySeconds"] == 1
+
+
+def test_what_it_leaves_for_its_next_wake_does_not_ask_for_another() -> None:
+    block = directive("check again in 2 seconds")
+    left = json.dumps(block)
+    assert directive(left) is None
+
+
+def test_asks_the_operator() -> None:
+    block = directive("Please ask the operator for the figures of May\nand wait")
+    assert block["customToolRequest"] == {"name": "operator", "input": {"request": "the figures of May"}}
+
+
+@pytest.mark.parametrize("text", ["check again in 2 seconds", "ask the operator for a key"])
+def test_says_so_where_there_is_no_loop(text: str) -> None:
+    assert directive(text, system="") is None
 
 
 def test_says_so_when_a_tool_is_not_offered() -> None:

@@ -13,6 +13,8 @@ from holaboss_client.base import utc_now
 from holaboss_client.events import OutputEvent
 from holaboss_client.sessions import QueueReply, QueueRequest, SessionState
 from holaboss_client.workspaces import Workspace
+from holaboss_runtime.agents.service import Agents
+from holaboss_runtime.agents.tree import AgentTree
 from holaboss_runtime.errors import DomainError, not_found
 from holaboss_runtime.harness.contract import WireProtocol
 from holaboss_runtime.sessions.service import Sessions
@@ -64,49 +66,66 @@ class PlainModels:
 
 
 class PlainWorkspaces:
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    """The rows of the registry, without its rules."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def get(self, workspace_id: str) -> Workspace:
-        if workspace_id != WORKSPACE:
+        row = self._database.row("SELECT * FROM workspaces WHERE id = ?", (workspace_id,))
+        if row is None:
             raise not_found("workspace", workspace_id)
-        now = utc_now()
         return Workspace(
-            id=WORKSPACE,
-            name="Bench",
+            id=row["id"],
+            name=row["name"],
             status="active",
             harness="native",
-            created_at=now,
-            updated_at=now,
-            workspace_path=str(self._folder),
+            created_at=row["created_at"],
+            updated_at=row["updated_at"],
+            workspace_path=row["workspace_path"],
         )
 
     def folder(self, workspace_id: str) -> Path:
-        self.get(workspace_id)
-        if not self._folder.is_dir():
+        folder = Path(self.get(workspace_id).workspace_path or "")
+        if not folder.is_dir():
             raise DomainError("conflict", "workspace_folder_missing", "The folder is gone.")
-        return self._folder
+        return folder
+
+    def register_agent(self, agent_id: str, folder: Path, name: str) -> str:
+        add_workspace(self._database, agent_id, folder, name=name, kind="agent")
+        return agent_id
+
+    def agent_workspace(self, workspace_id: str) -> bool:
+        kind = self._database.scalar("SELECT kind FROM workspaces WHERE id = ?", (workspace_id,))
+        return kind == "agent"
+
+
+def add_workspace(
+    database: Database, workspace_id: str, folder: Path, *, name: str, kind: str = "workspace"
+) -> None:
+    with database.transaction():
+        database.execute(
+            "INSERT INTO workspaces (id, workspace_path, kind, name, status, harness, created_at, updated_at)"
+            " VALUES (?, ?, ?, ?, 'active', 'native', ?, ?) ON CONFLICT DO NOTHING",
+            (workspace_id, str(folder), kind, name, utc_now(), utc_now()),
+        )
 
 
 class Core:
     """One server's session core. `restart` is a clean stop and a new start on the same file."""
 
-    def __init__(self, root: Path, *, concurrency: int = 5) -> None:
+    def __init__(self, root: Path, *, concurrency: int = 5, owner_kind: str = "server") -> None:
         self.root = root
         self.folder = root / "workspace"
         self.folder.mkdir(exist_ok=True)
         self.database = Database.open(root / "runtime.db")
-        with self.database.transaction():
-            self.database.execute(
-                "INSERT INTO workspaces (id, workspace_path, name, status, harness, created_at, updated_at)"
-                " VALUES (?, ?, 'Bench', 'active', 'native', ?, ?) ON CONFLICT DO NOTHING",
-                (WORKSPACE, str(self.folder), utc_now(), utc_now()),
-            )
+        add_workspace(self.database, WORKSPACE, self.folder, name="Bench")
         self.records = Records(self.database)
         self.changes = ChangeLog(self.database)
         self.models = PlainModels()
         self.harness = FakeHarness()
-        self.workspaces = PlainWorkspaces(self.folder)
+        self.workspaces = PlainWorkspaces(self.database)
+        self.agents = Agents(self.database, AgentTree(root), self.workspaces, self.changes)
         self.lifetime = asyncio.Event()
         self.sessions = Sessions(
             self.database,
@@ -114,7 +133,9 @@ class Core:
             self.workspaces,
             self.models,
             self.harness,
+            self.agents,
             concurrency=concurrency,
+            owner_kind=owner_kind,
         )
 
     async def close(self) -> None:

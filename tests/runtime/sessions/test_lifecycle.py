@@ -92,7 +92,7 @@ async def test_the_same_key_asks_only_once(core: Core) -> None:
     assert len(core.harness.packages) == 1
     same = [
         core.sessions.inbound.append_inbound(
-            WORKSPACE, "s1", "user.message", {"text": "cron"}, idempotency_key="tick"
+            core.sessions.directory.get("s1"), "user.message", {"text": "cron"}, idempotency_key="tick"
         )
         for _ in range(2)
     ]

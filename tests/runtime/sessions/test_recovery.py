@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from holaboss_client.agents import AppendEvent
+from holaboss_client.agents import SessionEventType as Event
 from holaboss_client.events import RunEvent
 from holaboss_runtime.harness.contract import RunnerEvent
 from holaboss_runtime.runs.turn_fold import TurnFold
 from holaboss_runtime.sessions import orchestrator
 from holaboss_runtime.sessions.cancellation import RunCancellation
-from holaboss_runtime.sessions.settle import Claim, Settler
+from holaboss_runtime.sessions.claims import Claim
+from holaboss_runtime.sessions.owners import Owners
 from holaboss_runtime.store.clock import from_now
 from tests.runtime.sessions.core import WORKSPACE, Core, running_core
 from tests.support.fake_harness import Stage
@@ -175,37 +178,74 @@ async def test_a_full_disk_ends_the_run_once_there_is_room_again(
 
 async def test_a_run_that_lost_its_lease_changes_nothing(tmp_path: Path) -> None:
     core = Core(tmp_path)
-    session = core.sessions.directory.choose(WORKSPACE, "s1")
-    queued = core.sessions.inbound.append_inbound(
-        WORKSPACE, session.session_id, "user.message", {"text": "x"}
-    )
+    queued = core.send("x")
     waker = core.sessions.waker
-    claim = waker.claim(queued)
+    claim = waker.claim_next("s1")
     assert claim is not None
-    assert waker.claim(queued) is None
+    assert waker.claim_next("s1") is None
 
     core.records.sessions.break_lease("s1")
     assert core.records.sessions.acquire_lease("s1", "server:other", from_now(60)) == claim.epoch + 1
 
     ended = RunnerEvent(event_type=RunEvent.RUN_COMPLETED, payload={"status": "success"})
-    settler = Settler(core.records, waker.publish)
-    assert not settler.finish(claim, TurnFold(), ended)
-    assert not settler.requeue(claim, delay_s=0, why={})
+    assert not waker.settler.finish(claim, TurnFold(), ended)
+    assert not waker.settler.requeue(claim, delay_s=0, why={})
     assert not core.records.sessions.renew_lease("s1", claim.epoch, from_now(60))
     assert core.types(queued.input_id) == ["run_claimed"]
     assert core.records.turns.get(queued.input_id) is None
-    current = Claim(claim.input, claim.wake, claim.epoch + 1)
-    assert settler.finish(current, TurnFold(), ended)
+    current = Claim(claim.input, claim.wake, claim.epoch + 1, claim.session, claim.inputs)
+    assert waker.settler.finish(current, TurnFold(), ended)
     core.database.close()
 
 
 async def test_a_live_lease_of_another_process_is_respected(tmp_path: Path) -> None:
     async with running_core(tmp_path) as core:
         core.sessions.directory.choose(WORKSPACE, "s1")
-        assert core.records.sessions.acquire_lease("s1", "cli:1", from_now(60)) is not None
+        other = Owners.of_database(core.database.path)
+        owner = other.register("cli")
+        assert core.records.sessions.acquire_lease("s1", owner, from_now(60)) is not None
         waiting = core.send("not yet")
         await core.ask("elsewhere", session_id="s2")
         assert core.records.inputs.get(waiting.input_id).status == "QUEUED"  # type: ignore[union-attr]
         core.records.sessions.break_lease("s1")
         core.sessions.poke()
         await core.terminal(waiting)
+        other.release(owner)
+
+
+async def test_an_approved_call_survives_a_kill_before_the_run_that_makes_it(tmp_path: Path) -> None:
+    """An attempt that failed for the provider's sake does not count as one that made the call."""
+    made: list[str] = []
+    attempts = 0
+
+    async def script(stage: Stage) -> None:
+        nonlocal attempts
+        decision = stage.decision()
+        if decision is None:
+            stage.ask("bash", {"command": "make"})
+        attempts += 1
+        if attempts == 1:
+            stage.fail(message="busy", retryable=True, retry_after_s=0)
+        made.append(decision.call_id)
+        stage.say("made")
+
+    core = Core(tmp_path)
+    core.harness.script = script
+    core.send("go")
+    waker = core.sessions.waker
+    await waker.wake("s1")
+    action = core.records.actions.open("s1")[0]
+    allow = AppendEvent(type=Event.USER_TOOL_CONFIRMATION, payload={"allowed": True})
+    reply = core.sessions.control.append("s1", allow)
+    await waker.wake("s1")
+    assert core.types(reply.input_id)[-1] == "run_retrying"
+    assert waker.claim_next("s1") is not None
+    await core.close()
+
+    core = Core(tmp_path)
+    core.harness.script = script
+    assert core.sessions.recover() == 1
+    assert (await core.sessions.waker.wake("s1")).wake_id is not None
+    assert made == [action.call_id]
+    assert core.types(reply.input_id)[-1] == "run_completed"
+    await core.close()

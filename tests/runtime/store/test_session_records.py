@@ -57,6 +57,8 @@ def test_a_lease_is_taken_once_and_fences_its_loser_out(records: Records, tmp_pa
     assert not records.sessions.renew_lease("s", first, from_now(60))
     assert not records.sessions.settle("s", first, Settlement(IDLE, None))
     assert other.sessions.settle("s", second, Settlement(IDLE, None))
+    assert not records.sessions.release_lease("s", first)
+    assert other.sessions.release_lease("s", second)
     assert not other.sessions.settle("s", second, Settlement(IDLE, None))
     other.database.close()
 
@@ -84,11 +86,12 @@ def test_the_database_refuses_a_second_end(records: Records, second: str) -> Non
 
 
 def test_a_session_has_one_open_wake(records: Records) -> None:
-    records.wakes.begin("a", "s", "i", 1)
+    enqueue(records, "i")
+    records.wakes.begin("a", "s", ["i"], 1)
     with pytest.raises(apsw.ConstraintError):
-        records.wakes.begin("b", "s", "i", 2)
+        records.wakes.begin("b", "s", ["i"], 2)
     records.wakes.end("a", result="success", stop_reason=None)
-    assert records.wakes.begin("b", "s", "i", 2).seq == 2
+    assert records.wakes.begin("b", "s", ["i"], 2).seq == 2
 
 
 def test_what_is_ready_is_the_first_of_a_free_session(records: Records) -> None:

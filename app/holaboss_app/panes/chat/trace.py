@@ -85,9 +85,10 @@ class TraceHeader(QAbstractButton):
 
     def _draw_mark(self, painter: QPainter, end: int, side: int) -> int:
         """The state, right-aligned at `end`; answers where it begins."""
-        if self._mark == "running":
+        if self._mark in ("running", "waiting"):
+            tokens = current_tokens()
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(current_tokens().accent))
+            painter.setBrush(QColor(tokens.accent if self._mark == "running" else tokens.warning))
             dot = scaled(7)
             painter.drawEllipse(end - dot - scaled(4), (self.height() - dot) // 2, dot, dot)
         elif self._mark:
@@ -112,7 +113,7 @@ class TraceHeader(QAbstractButton):
 
 def show_tool(header: TraceHeader, tool: ToolSegment) -> None:
     """Describe one tool call on its row."""
-    mark = {"running": "running", "done": "done"}.get(tool.state, "failed")
+    mark = {"running": "running", "waiting": "waiting", "done": "done"}.get(tool.state, "failed")
     header.describe(
         _ICONS.get(tool.name, "sparkle"), title(tool), subject(tool.arguments), mark, state_words(tool)
     )
@@ -128,24 +129,52 @@ def show_thought(header: TraceHeader, text: str, *, running: bool) -> None:
 def title(tool: ToolSegment) -> str:
     """What the call does, as a person would say it."""
     translate = QCoreApplication.translate
-    running = tool.state == "running"
     titles = {
-        "bash": (translate("Trace", "Running a command"), translate("Trace", "Ran a command")),
-        "read": (translate("Trace", "Reading"), translate("Trace", "Read")),
-        "write": (translate("Trace", "Writing"), translate("Trace", "Wrote")),
-        "edit": (translate("Trace", "Editing"), translate("Trace", "Edited")),
-        "grep": (translate("Trace", "Searching for"), translate("Trace", "Searched for")),
-        "find": (translate("Trace", "Looking for"), translate("Trace", "Looked for")),
-        "ls": (translate("Trace", "Listing"), translate("Trace", "Listed")),
+        "bash": (
+            translate("Trace", "Running a command"),
+            translate("Trace", "Ran a command"),
+            translate("Trace", "Wants to run a command"),
+        ),
+        "read": (
+            translate("Trace", "Reading"),
+            translate("Trace", "Read"),
+            translate("Trace", "Wants to read"),
+        ),
+        "write": (
+            translate("Trace", "Writing"),
+            translate("Trace", "Wrote"),
+            translate("Trace", "Wants to write"),
+        ),
+        "edit": (
+            translate("Trace", "Editing"),
+            translate("Trace", "Edited"),
+            translate("Trace", "Wants to edit"),
+        ),
+        "grep": (
+            translate("Trace", "Searching for"),
+            translate("Trace", "Searched for"),
+            translate("Trace", "Wants to search for"),
+        ),
+        "find": (
+            translate("Trace", "Looking for"),
+            translate("Trace", "Looked for"),
+            translate("Trace", "Wants to look for"),
+        ),
+        "ls": (
+            translate("Trace", "Listing"),
+            translate("Trace", "Listed"),
+            translate("Trace", "Wants to list"),
+        ),
     }
-    doing, did = titles.get(tool.name, (tool.name, tool.name))
-    return doing if running else did
+    doing, did, wants = titles.get(tool.name, (tool.name, tool.name, tool.name))
+    return {"running": doing, "waiting": wants}.get(tool.state, did)
 
 
 def state_words(tool: ToolSegment) -> str:
     translate = QCoreApplication.translate
     words = {
         "running": translate("Trace", "running"),
+        "waiting": translate("Trace", "waits for your decision"),
         "done": translate("Trace", "done"),
         "failed": translate("Trace", "failed"),
         "interrupted": translate("Trace", "interrupted"),
@@ -169,7 +198,7 @@ def details(tool: ToolSegment) -> list[tuple[str, str, str]]:
     else:
         text = json.dumps(dict(tool.arguments), indent=2, ensure_ascii=False)
         asked = (translate("Trace", "Arguments"), "json", text)
-    if tool.state == "running":
+    if tool.state in ("running", "waiting"):
         return [asked]
     empty = translate("Trace", "(nothing)")
     return [asked, (translate("Trace", "Result"), "", shortened(tool.result) or empty)]

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 
 from holaboss_client import PRODUCT_VERSION, PROTOCOL_VERSION
 from holaboss_client import config as c
-from holaboss_client.handshake import Version
+from holaboss_client.handshake import Poke, Poked, Version
 from holaboss_runtime.api.state import State
 
 health = APIRouter()
@@ -40,11 +40,21 @@ async def shutdown(state: State) -> dict[str, str]:
 
 
 @router.post("/lifecycle/poke")
-async def poke(state: State) -> dict[str, bool]:
-    """Look at the queue again: another program wrote to the database. The one route the poke token opens."""
+async def poke(state: State, body: Poke | None = None) -> Poked:
+    """Another program wrote to the database: look again, and on request answer once what it asked for has run.
+
+    The one route the poke token opens; it tells no more than ids and how a wake ended.
+    """
     state.sessions.poke()
-    state.changes.signal.notify()
-    return {"ok": True}
+    state.sessions.written_elsewhere()
+    if body is None:
+        return Poked()
+    if body.session_id is not None:
+        outcome = await state.sessions.orchestrator.run_now(body.session_id, body.reason)
+        return Poked(wake_id=outcome.wake_id, skipped=outcome.skipped)
+    if body.agent_id is not None:
+        await state.sessions.orchestrator.drained(body.agent_id)
+    return Poked()
 
 
 @router.get("/runtime/config")

@@ -24,19 +24,25 @@ async def ensure_main_session(state: State, workspace_id: str) -> s.SessionReply
 @router.get("/agent-sessions")
 async def list_sessions(
     state: State,
-    workspace_id: str,
+    workspace_id: str | None = None,
+    agent_id: str | None = None,
     include_archived: bool = False,
     limit: Annotated[int, Query(ge=1, le=200)] = 100,
     before: str | None = None,
 ) -> s.SessionList:
-    return state.sessions.directory.page(
-        workspace_id, include_archived=include_archived, limit=limit, before=before
+    """Those of a workspace, or those of an agent."""
+    return state.sessions.opening.page(
+        workspace_id=workspace_id,
+        agent_id=agent_id,
+        include_archived=include_archived,
+        limit=limit,
+        before=before,
     )
 
 
 @router.post("/agent-sessions")
 async def create_session(state: State, body: s.CreateSession) -> s.SessionReply:
-    return s.SessionReply(session=state.sessions.directory.create(body))
+    return s.SessionReply(session=state.sessions.opening.create(body))
 
 
 @router.post("/agent-sessions/queue")
@@ -95,9 +101,10 @@ async def history(
 
 
 @router.get("/agent-sessions/{session_id}/turns/index")
-async def turn_index(state: State, session_id: str, workspace_id: str) -> s.TurnIndex:
+async def turn_index(state: State, session_id: str, workspace_id: str, after_seq: RowId = 0) -> s.TurnIndex:
+    """`after_seq` leaves out the rows of older turns."""
     state.sessions.directory.require(workspace_id, session_id)
-    return state.sessions.transcript.index(session_id)
+    return state.sessions.transcript.index(session_id, after_seq=after_seq)
 
 
 @router.get("/agent-sessions/{session_id}/turns")

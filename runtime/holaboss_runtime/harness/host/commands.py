@@ -13,9 +13,8 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from holaboss_runtime.harness.host.containment import Containment
+from holaboss_runtime.harness.host.containment import Containment, View
 from holaboss_runtime.harness.host.text import plain_text
 from holaboss_runtime.processes import (
     OWNER_VARIABLE,
@@ -85,8 +84,13 @@ class CommandRunner:
         self._numbers = itertools.count()
         self.groups: set[int] = set()
 
-    async def run(self, root: Path, arguments: list[str], timeout_s: float) -> CommandResult:
-        """Run `arguments` in `root`. Cancelling it ends the command and everything it started."""
+    @property
+    def contained(self) -> bool:
+        """Whether a command sees and writes only what its view says."""
+        return self._containment.active
+
+    async def run(self, view: View, arguments: list[str], timeout_s: float) -> CommandResult:
+        """Run `arguments` in the folder of `view`. Cancelling it ends the command and everything it started."""
         owner = f"{owner_of(os.getpid())}{next(self._numbers)}."
         environment = _environment(owner)
         # A pipe of our own: asyncio would wait for the end of its pipe, which background children hold open.
@@ -94,8 +98,8 @@ class CommandRunner:
         with os.fdopen(receiving, "rb", buffering=0) as stream:
             try:
                 process = await asyncio.create_subprocess_exec(
-                    *self._containment.wrap(root, arguments, environment),
-                    cwd=root,
+                    *self._containment.wrap(view, arguments, environment),
+                    cwd=view.folder,
                     env={OWNER_VARIABLE: owner} if self._containment.active else environment,
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=sending,

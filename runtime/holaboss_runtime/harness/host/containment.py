@@ -9,6 +9,7 @@ import asyncio
 import os
 import shutil
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -48,6 +49,18 @@ _ISOLATION = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a command gets to see beside the system: a folder, in which it starts, or one file."""
+
+    place: Path
+    writable: bool = True
+
+    @property
+    def folder(self) -> Path:
+        return self.place if self.place.is_dir() else self.place.parent
+
+
 class Containment:
     """Either bubblewrap (`program` is its path) or nothing. The network stays reachable in both."""
 
@@ -83,7 +96,7 @@ class Containment:
             works = False
         return candidate if works else cls(None)
 
-    def wrap(self, root: Path | None, arguments: list[str], environment: dict[str, str]) -> list[str]:
+    def wrap(self, view: View | None, arguments: list[str], environment: dict[str, str]) -> list[str]:
         """The command line that runs `arguments` inside; unchanged where there is no containment.
 
         bubblewrap itself is to be started without an environment worth reading: whoever is inside can read it.
@@ -91,7 +104,7 @@ class Containment:
         if self._program is None:
             return arguments
         variables = [word for name, value in environment.items() for word in ("--setenv", name, value)]
-        places = _system() + _home(environment) + (_workspace(root) if root else [])
+        places = _system() + _home(environment) + (_seen(view) if view else [])
         return [self._program, *_ISOLATION, *places, *variables, "--", *arguments]
 
 
@@ -113,18 +126,22 @@ def _home(environment: dict[str, str]) -> list[str]:
     return ["--tmpfs", home] if home.startswith("/") and home != "/" else []
 
 
-def _workspace(root: Path) -> list[str]:
-    """The workspace writable; the runtime's folder hidden; what git would execute read-only."""
-    words = ["--bind", str(root), str(root), "--chdir", str(root)]
-    private = root / ".holaboss"
+def _seen(view: View) -> list[str]:
+    """The folder, with the runtime's own part of it hidden; what git would execute is never writable."""
+    place = str(view.place)
+    words = ["--bind" if view.writable else "--ro-bind", place, place, "--chdir", str(view.folder)]
+    private = view.place / ".holaboss"
     if private.is_dir() and not private.is_symlink():
         words += ["--tmpfs", str(private), "--remount-ro", str(private)]
-    git = root / ".git"
+    return [*words, *_git(view.place / ".git")] if view.writable else words
+
+
+def _git(git: Path) -> list[str]:
     if git.is_symlink() or not git.exists():
-        return words
+        return []
     if not git.is_dir():
-        return [*words, "--ro-bind", str(git), str(git)]
-    words += ["--bind", str(git), str(git)]  # a mount point cannot be renamed away and replaced
+        return ["--ro-bind", str(git), str(git)]
+    words = ["--bind", str(git), str(git)]  # a mount point cannot be renamed away and replaced
     for name in ("hooks", "config"):
         protected = git / name
         if not os.path.lexists(protected):

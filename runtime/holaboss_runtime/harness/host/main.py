@@ -8,10 +8,16 @@ import os
 import signal
 import sys
 from threading import Timer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holaboss_client.events import RunEvent
-from holaboss_runtime.harness.contract import CONTRACT_VERSION, RunnerEvent, RunResult, WireProtocol
+from holaboss_runtime.harness.contract import (
+    CONTRACT_VERSION,
+    RunnerEvent,
+    RunPackage,
+    RunResult,
+    WireProtocol,
+)
 from holaboss_runtime.harness.frames import (
     HostEvent,
     HostHello,
@@ -136,7 +142,7 @@ class Host:
 
         sandbox = LocalSandbox(self._commands)
         run = HostRun(start.package, self._clients, sandbox, send, self._writer.drain)
-        self._finish(run_id, await run.run())
+        self._finish(run_id, await run.run(), start.package)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         run_id = task.get_name()
@@ -149,16 +155,12 @@ class Host:
             )
             self._finish(run_id, paused)
 
-    def _finish(self, run_id: str, terminal: RunnerEvent) -> None:
+    def _finish(self, run_id: str, terminal: RunnerEvent, package: RunPackage | None = None) -> None:
         try:
             self._writer.send(RunDone(run_id=run_id, event=terminal))
         except ValueError:
             # More than a frame holds. Text and tools were streamed; only the memory of this run is lost.
-            result = terminal.result
-            slim = result and result.model_copy(
-                update={"history": None, "assistant_text": result.assistant_text[:100_000], "tool_calls": []}
-            )
-            self._writer.send(RunDone(run_id=run_id, event=terminal.model_copy(update={"result": slim})))
+            self._writer.send(RunDone(run_id=run_id, event=_slim(terminal, package)))
 
     async def _warm(self, protocol: WireProtocol) -> None:
         from holaboss_runtime.harness.host.models import warm
@@ -167,3 +169,27 @@ class Host:
 
     def _announce(self, pgid: int, alive: bool) -> None:
         self._writer.send(ProcessGroup(pgid=pgid, alive=alive))
+
+
+def _slim(terminal: RunnerEvent, package: RunPackage | None) -> RunnerEvent:
+    """The event without the memory of its run. Calls that wait are part of it: the run has failed without them."""
+    result = terminal.result
+    if result is None:
+        return terminal
+    forgotten: dict[str, Any] = {
+        "history": None,
+        "assistant_text": result.assistant_text[:100_000],
+        "tool_calls": [],
+        "pending": [],
+    }
+    slim = terminal.model_copy(update={"result": result.model_copy(update=forgotten)})
+    if not result.pending or package is None:
+        return slim
+    payload: dict[str, Any] = {
+        "type": "result_too_large",
+        "message": f"{package.model_id} asked for something too large to be kept until somebody decides.",
+        "provider_id": package.provider_id,
+        "model_id": package.model_id,
+        "retryable": False,
+    }
+    return slim.model_copy(update={"event_type": RunEvent.RUN_FAILED, "payload": payload})

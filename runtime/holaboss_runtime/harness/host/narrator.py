@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from pydantic_ai.messages import (
+    DeferredToolRequestsEvent,
     FunctionToolCallEvent,
     FunctionToolResultEvent,
     PartDeltaEvent,
@@ -16,10 +17,11 @@ from pydantic_ai.messages import (
     ThinkingPart,
     ThinkingPartDelta,
     ToolCallPart,
+    ToolReturnPart,
 )
 
 from holaboss_client.events import RunEvent
-from holaboss_runtime.harness.contract import RunnerEvent
+from holaboss_runtime.harness.contract import ActionKind, PendingCall, RunnerEvent
 from holaboss_runtime.harness.host.deltas import WINDOW_S, DeltaKind, DeltaMerger
 from holaboss_runtime.harness.host.text import bounded_arguments, clip, valid_text
 from holaboss_runtime.harness.host.tools.base import ToolOutcome
@@ -33,10 +35,18 @@ class _Part(NamedTuple):
 
 
 class Narrator:
-    """One per run. `content_index` counts the parts of the whole run: text, thinking and tool calls."""
+    """One per run. `content_index` counts the parts of the whole run: text, thinking and tool calls.
 
-    def __init__(self, send: Callable[[RunnerEvent], None]) -> None:
+    `approved` are the arguments, by call id, with which approved calls of an earlier run are executed now.
+    """
+
+    def __init__(
+        self,
+        send: Callable[[RunnerEvent], None],
+        approved: Mapping[str, dict[str, Any]] | None = None,
+    ) -> None:
         self._send = send
+        self._approved = dict(approved or {})
         self._merger = DeltaMerger()
         self._timer: asyncio.TimerHandle | None = None
         self._next_index = 0
@@ -46,6 +56,7 @@ class Narrator:
         self._texts: dict[int, list[str]] = {}
         self.tool_calls: list[dict[str, Any]] = []
         self.changed_paths: list[str] = []
+        self.pending: list[PendingCall] = []
 
     @property
     def assistant_text(self) -> str:
@@ -66,6 +77,13 @@ class Narrator:
             self._tool_started(event.part)
         elif isinstance(event, FunctionToolResultEvent):
             self._tool_completed(event)
+        elif isinstance(event, DeferredToolRequestsEvent):
+            asked: list[tuple[ToolCallPart, ActionKind]] = [
+                *((call, "tool_confirmation") for call in event.requests.approvals),
+                *((call, "custom_tool") for call in event.requests.calls),
+            ]
+            for call, kind in sorted(asked, key=lambda each: self._call_index(each[0].tool_call_id)):
+                self._tool_blocked(call, kind)
 
     def close(self) -> None:
         """Send what is still held back. Nothing may be heard afterwards."""
@@ -102,23 +120,26 @@ class Narrator:
             self._send(event)
 
     def _tool_started(self, call: ToolCallPart) -> None:
-        self._flush()
-        arguments = _shown_arguments(call)
-        self._arguments[call.tool_call_id] = arguments
-        payload = {
-            "phase": "started",
-            "call_id": valid_text(call.tool_call_id),
-            "content_index": self._call_index(call.tool_call_id),
-            "tool_name": valid_text(call.tool_name),
-            "tool_args": arguments,
-        }
-        self._send(RunnerEvent(event_type=RunEvent.TOOL_CALL, payload=payload))
+        approved = self._approved.pop(valid_text(call.tool_call_id), None)
+        shown = _shown_arguments(call) if approved is None else bounded_arguments(approved)
+        self._arguments[call.tool_call_id] = shown
+        self._tell(call, "started", tool_args=shown)
+
+    def _tool_blocked(self, call: ToolCallPart, kind: ActionKind) -> None:
+        """The call waits: for a decision, or for whoever gives the result of a custom tool."""
+        waits = PendingCall(
+            call_id=valid_text(call.tool_call_id),
+            kind=kind,
+            tool_name=valid_text(call.tool_name),
+            tool_args=call.args_as_dict(),
+        )
+        self.pending.append(waits)
+        self._tell(call, "blocked", tool_args=self._arguments.pop(call.tool_call_id, {}), kind=kind)
 
     def _tool_completed(self, event: FunctionToolResultEvent) -> None:
-        self._flush()
         part = event.part
         outcome = part.metadata if isinstance(part.metadata, ToolOutcome) else None
-        text = outcome.text if outcome else part.model_response_str()
+        text = outcome.text if outcome else part.model_response_str(wrap_if_error=False)
         error = outcome.error if outcome else part.outcome != "success"
         result: dict[str, Any] = {
             "content": [{"type": "text", "text": clip(valid_text(text), MAX_RESULT_CHARS)}]
@@ -129,15 +150,17 @@ class Narrator:
         self.changed_paths += [path for path in changed if path not in self.changed_paths]
         name, call_id = valid_text(part.tool_name), valid_text(part.tool_call_id)
         self.tool_calls.append({"call_id": call_id, "tool_name": name, "error": error})
+        arguments = self._arguments.pop(part.tool_call_id, {})
+        self._tell(part, "completed", tool_args=arguments, result=result, error=error, changed_paths=changed)
+
+    def _tell(self, call: ToolCallPart | ToolReturnPart, phase: str, **facts: object) -> None:
+        self._flush()
         payload = {
-            "phase": "completed",
-            "call_id": call_id,
-            "content_index": self._call_index(part.tool_call_id),
-            "tool_name": name,
-            "tool_args": self._arguments.pop(part.tool_call_id, {}),
-            "result": result,
-            "error": error,
-            "changed_paths": changed,
+            "phase": phase,
+            "call_id": valid_text(call.tool_call_id),
+            "content_index": self._call_index(call.tool_call_id),
+            "tool_name": valid_text(call.tool_name),
+            **facts,
         }
         self._send(RunnerEvent(event_type=RunEvent.TOOL_CALL, payload=payload))
 

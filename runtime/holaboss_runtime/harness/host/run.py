@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
 
-from pydantic_ai import Agent, AgentRetries, AgentRun, Tool, ToolReturn
+from pydantic_ai import Agent, AgentRetries, AgentRun, DeferredToolRequests
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.usage import UsageLimits
 
 from holaboss_client.events import RunEvent
-from holaboss_runtime.harness.contract import HistoryEntry, RunnerEvent, RunPackage, RunResult
+from holaboss_runtime.harness.contract import HistoryEntry, PendingCall, RunnerEvent, RunPackage, RunResult
+from holaboss_runtime.harness.host.decisions import Resumption
 from holaboss_runtime.harness.host.failures import AnswerCutOffError, RunTimeoutError, failure_payload
-from holaboss_runtime.harness.host.history import read_history, write_history
+from holaboss_runtime.harness.host.gate import ToolGate
+from holaboss_runtime.harness.host.history import close_open_calls, open_calls, read_history, write_history
 from holaboss_runtime.harness.host.models import ModelClients
 from holaboss_runtime.harness.host.narrator import Narrator
+from holaboss_runtime.harness.host.registration import register_tools
 from holaboss_runtime.harness.host.sandbox import Sandbox
-from holaboss_runtime.harness.host.tools import TOOLS
+
+Output = str | DeferredToolRequests
 
 # How often a model may get the form of a call wrong (failed commands do not count), or say nothing at all.
 RETRIES: AgentRetries = {"tools": 10, "output": 2}
+# A run that was given neither words nor anything to take up still has to end its turn with words of somebody.
+GO_ON = "Continue."
 
 
 class HostRun:
@@ -37,9 +42,13 @@ class HostRun:
         self._package = package
         self._clients = clients
         self._sandbox = sandbox
-        self._narrator = Narrator(send)
+        self._remembered = read_history(package.history)
+        self._resumption = Resumption(open_calls(self._remembered), package.decisions)
+        approvals = self._resumption.approvals
+        self._gate = ToolGate(sandbox, package.permissions, approvals)
+        self._narrator = Narrator(send, {approval.call_id: approval.tool_args for approval in approvals})
         self._drain = drain
-        self._agent_run: AgentRun[object, str] | None = None
+        self._agent_run: AgentRun[object, Output] | None = None
 
     async def run(self) -> RunnerEvent:
         """Returns the terminal event. Cancelling the task ends the run as paused."""
@@ -49,7 +58,7 @@ class HostRun:
             return self._completed("paused")
         except Exception as error:  # noqa: BLE001 - the boundary: no failure of a run may reach another one
             return self._failed(error)
-        return self._completed("success")
+        return self._completed("waiting_user" if self._narrator.pending else "success")
 
     async def _within_limit(self) -> None:
         limit = asyncio.timeout(self._package.limits.timeout_s)
@@ -62,28 +71,36 @@ class HostRun:
             raise
 
     async def _converse(self) -> None:
-        package = self._package
-        self._sandbox.provision(package.workspace_dir)
+        package, resumption = self._package, self._resumption
+        self._sandbox.provision(package.workspace_dir, package.mounts)
         async with self._clients.model(package) as (model, settings):
-            agent: Agent[object, str] = Agent(
+            agent: Agent[object, Output] = Agent(
                 model,
+                output_type=[str, DeferredToolRequests],
                 instructions=package.system_prompt or None,
-                tools=[self._tool(name) for name in package.tools if name in TOOLS],
+                tools=register_tools(package, self._gate),
                 retries=RETRIES,
                 name="holaboss",
             )
             async with agent.iter(
-                [*package.context_messages, package.instruction]
-                if package.context_messages
-                else package.instruction,
-                message_history=read_history(package.history),
+                self._prompt(),
+                message_history=self._remembered if resumption else close_open_calls(self._remembered),
+                deferred_tool_results=resumption.results() if resumption else None,
                 model_settings=settings,
                 usage_limits=UsageLimits(request_limit=package.limits.request_limit),
             ) as agent_run:
                 self._agent_run = agent_run
                 await self._follow(agent_run)
 
-    async def _follow(self, agent_run: AgentRun[object, str]) -> None:
+    def _prompt(self) -> str | list[str] | None:
+        """What the person says in this run, after the results of resumed calls when there are any."""
+        package = self._package
+        said = [text for text in (*package.context_messages, package.instruction) if text]
+        if said:
+            return said if package.context_messages else said[0]
+        return None if self._resumption else GO_ON
+
+    async def _follow(self, agent_run: AgentRun[object, Output]) -> None:
         async for node in agent_run:
             if Agent.is_model_request_node(node):
                 self._narrator.begin_response()
@@ -98,40 +115,32 @@ class HostRun:
                         self._narrator.hear(event)
                         await self._drain()
 
-    def _tool(self, name: str) -> Tool[object]:
-        tool = TOOLS[name]
-
-        async def call(**arguments: Any) -> ToolReturn[str]:  # noqa: ANN401 - checked by the sandbox
-            outcome = await self._sandbox.execute(name, arguments)
-            return ToolReturn(return_value=outcome.text, metadata=outcome)
-
-        registered = Tool[object].from_schema(
-            call, name, tool.description, tool.schema, sequential=tool.alone
-        )
-        registered.strict = False  # few servers know strict schemas, and the sandbox checks arguments itself
-        return registered
-
     def _completed(self, status: str) -> RunnerEvent:
         self._narrator.close()
         payload = {"status": status, "usage": self._usage()}
-        return RunnerEvent(event_type=RunEvent.RUN_COMPLETED, payload=payload, result=self._result())
+        pending = self._narrator.pending if status == "waiting_user" else []
+        return RunnerEvent(event_type=RunEvent.RUN_COMPLETED, payload=payload, result=self._result(pending))
 
     def _failed(self, error: Exception) -> RunnerEvent:
         self._narrator.close()
         payload = failure_payload(error, self._package)
-        return RunnerEvent(event_type=RunEvent.RUN_FAILED, payload=payload, result=self._result())
+        return RunnerEvent(event_type=RunEvent.RUN_FAILED, payload=payload, result=self._result([]))
 
-    def _result(self) -> RunResult:
+    def _result(self, pending: list[PendingCall]) -> RunResult:
         return RunResult(
             assistant_text=self._narrator.assistant_text,
-            history=self._history(),
+            history=self._history(pending),
             usage=self._usage(),
             tool_calls=self._narrator.tool_calls,
             changed_paths=self._narrator.changed_paths,
+            pending=pending,
         )
 
-    def _history(self) -> HistoryEntry | None:
-        return write_history(self._agent_run.new_messages()) if self._agent_run else None
+    def _history(self, pending: list[PendingCall]) -> HistoryEntry | None:
+        if self._agent_run is None:
+            return None
+        waiting = {call.call_id for call in pending}
+        return write_history(self._agent_run.new_messages(), waiting=waiting, resumed=self._resumption.calls)
 
     def _usage(self) -> dict[str, int]:
         if self._agent_run is None:

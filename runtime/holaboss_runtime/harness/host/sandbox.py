@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from pydantic import ValidationError
 
+from holaboss_runtime.harness.contract import Mount
 from holaboss_runtime.harness.host.commands import CommandRunner
 from holaboss_runtime.harness.host.tools import TOOLS
 from holaboss_runtime.harness.host.tools.base import ToolError, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.tools.places import Areas
 
 
 class Sandbox(Protocol):
-    def provision(self, workspace_dir: str) -> None:
-        """Make the workspace available. Raises `ToolError` when it is not there."""
+    def provision(self, workspace_dir: str, mounts: Sequence[Mount] = ()) -> None:
+        """Make the workspace and the mounts available. Raises `ToolError` when the workspace is not there."""
+        ...
+
+    def check(self, name: str, arguments: dict[str, Any]) -> ToolOutcome | None:
+        """What `execute` would say of arguments that are not valid; None for valid ones."""
         ...
 
     async def execute(self, name: str, arguments: dict[str, Any]) -> ToolOutcome:
@@ -29,11 +36,18 @@ class LocalSandbox:
         self._commands = commands
         self._workspace: Workspace | None = None
 
-    def provision(self, workspace_dir: str) -> None:
+    def provision(self, workspace_dir: str, mounts: Sequence[Mount] = ()) -> None:
         root = Path(workspace_dir)
         if not root.is_absolute() or not root.is_dir():
             raise ToolError("The workspace folder does not exist.")
-        self._workspace = Workspace(root.resolve(), self._commands)
+        self._workspace = Workspace(Areas(root.resolve(), mounts), self._commands)
+
+    def check(self, name: str, arguments: dict[str, Any]) -> ToolOutcome | None:
+        try:
+            TOOLS[name].input_type.model_validate(arguments)
+        except ValidationError as error:
+            return ToolOutcome(_explain(error), error=True)
+        return None
 
     async def execute(self, name: str, arguments: dict[str, Any]) -> ToolOutcome:
         assert self._workspace is not None, "provision comes first"

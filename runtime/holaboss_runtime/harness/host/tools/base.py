@@ -1,4 +1,4 @@
-"""What a tool is: a name, typed input, and a function that works inside a workspace."""
+"""What a tool is: a name, typed input, and a function that works in a workspace and what is mounted beside it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from holaboss_runtime.errors import DomainError
 from holaboss_runtime.harness.host.commands import CommandRunner
-from holaboss_runtime.workspace.paths import resolve_inside
+from holaboss_runtime.harness.host.tools.places import PRIVATE_FOLDER, Areas, Place, PlaceError
 
-PRIVATE_FOLDER = ".holaboss"
 SKIPPED_FOLDERS = frozenset({".git", PRIVATE_FOLDER, "node_modules", ".venv"})
 
 
@@ -25,7 +23,7 @@ class ToolInput(BaseModel):
 
 @dataclass(frozen=True)
 class ToolOutcome:
-    """What the model reads (`text`), and what the runtime is told beside it."""
+    """What the model reads (`text`), and what the runtime is told beside it. `changed_paths` lie in the workspace."""
 
     text: str
     error: bool = False
@@ -39,29 +37,21 @@ class ToolError(Exception):
 
 @dataclass(frozen=True)
 class Workspace:
-    """The folder a tool works in, and the only way from a model's path to a file."""
+    """What a tool works with: the places it may reach, and the runner of its commands."""
 
-    root: Path
+    areas: Areas
     commands: CommandRunner
 
-    def locate(self, path: str, *, for_writing: bool = False) -> Path:
-        """The real path behind what a model wrote. Raises `ToolError` when it leads anywhere it must not."""
-        if path == str(self.root) or path.startswith(f"{self.root}/"):
-            path = path[len(str(self.root)) :].lstrip("/")  # models like absolute paths
-        try:
-            found = resolve_inside(self.root, path or ".")
-        except DomainError as error:
-            raise ToolError(error.detail) from error
-        parts = [part.casefold() for part in found.relative_to(self.root).parts]
-        if PRIVATE_FOLDER in parts[:1]:
-            raise ToolError(f"{PRIVATE_FOLDER} belongs to the runtime and is not accessible.")
-        if for_writing and ".git" in parts:
-            raise ToolError("Files of git are not written directly; use git commands.")
-        return found
+    @property
+    def root(self) -> Path:
+        return self.areas.workspace.root
 
-    def name_of(self, path: Path) -> str:
-        """A path as the model and the person see it: relative to the workspace, with forward slashes."""
-        return path.relative_to(self.root).as_posix()
+    def locate(self, path: str, *, for_writing: bool = False) -> Place:
+        """The real place behind what a model wrote. Raises `ToolError` when it leads anywhere it must not."""
+        try:
+            return self.areas.locate(path, for_writing=for_writing)
+        except PlaceError as error:
+            raise ToolError(str(error)) from error
 
 
 ToolFunction = Callable[[Workspace, Any], Awaitable[ToolOutcome]]
@@ -69,13 +59,17 @@ ToolFunction = Callable[[Workspace, Any], Awaitable[ToolOutcome]]
 
 @dataclass(frozen=True)
 class HostTool:
-    """`alone` tools change things and never run at the same time as another one of the same answer."""
+    """`alone` tools change things and never run at the same time as another one of the same answer.
+
+    `note_on_mounts` is added to the description when there is something mounted.
+    """
 
     name: str
     description: str
     input_type: type[ToolInput]
     function: ToolFunction
     alone: bool = False
+    note_on_mounts: str = ""
     schema: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:

@@ -6,7 +6,8 @@ import shutil
 
 from pydantic import Field
 
-from holaboss_runtime.harness.host.tools.base import HostTool, ToolInput, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.containment import View
+from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, ToolOutcome, Workspace
 
 DEFAULT_TIMEOUT_S = 120
 LONGEST_TIMEOUT_S = 600
@@ -18,8 +19,11 @@ class BashInput(ToolInput):
 
 
 async def bash(workspace: Workspace, request: BashInput) -> ToolOutcome:
+    view = View(workspace.root, writable=workspace.areas.workspace.writable)
+    if not view.writable and not workspace.commands.contained:
+        raise ToolError("The workspace can only be read, and no command can be held to that on this machine.")
     shell = shutil.which("bash") or "/bin/sh"
-    result = await workspace.commands.run(workspace.root, [shell, "-c", request.command], request.timeout)
+    result = await workspace.commands.run(view, [shell, "-c", request.command], request.timeout)
     if result.exit_code is None:
         note = f"[stopped after {request.timeout:g} seconds]"
     elif result.exit_code:
@@ -36,4 +40,5 @@ BASH = HostTool(
     BashInput,
     bash,
     alone=True,
+    note_on_mounts="It sees only the workspace; what is mounted elsewhere is for the other tools.",
 )

@@ -22,8 +22,8 @@ async def edit(workspace: Workspace, request: EditInput) -> ToolOutcome:
 
 
 def _edit(workspace: Workspace, request: EditInput) -> ToolOutcome:
-    path = workspace.locate(request.path, for_writing=True)
-    shown = workspace.name_of(path)
+    place = workspace.locate(request.path, for_writing=True)
+    path, shown = place.path, place.shown
     before = read_text(path, shown)
     old, new = request.old_text, request.new_text
     if "\r\n" in before and "\r\n" not in old:  # models write plain newlines whatever the file has
@@ -39,7 +39,8 @@ def _edit(workspace: Workspace, request: EditInput) -> ToolOutcome:
         )
     after = before.replace(old, new)
     replace_text(path, shown, after)
-    return ToolOutcome(f"Edited {shown}: {diff_summary(shown, before, after)}", changed_paths=(shown,))
+    changed = (shown,) if place.in_workspace else ()
+    return ToolOutcome(f"Edited {shown}: {diff_summary(shown, before, after)}", changed_paths=changed)
 
 
 EDIT = HostTool("edit", "Replace an exact passage of a text file.", EditInput, edit, alone=True)

@@ -33,14 +33,15 @@ async def find(workspace: Workspace, request: FindInput) -> ToolOutcome:
 
 
 def _find(workspace: Workspace, request: FindInput) -> ToolOutcome:
-    top = workspace.locate(request.path)
+    place = workspace.locate(request.path)
+    top = place.path
     if not top.is_dir():
-        raise ToolError(f"{workspace.name_of(top)} is not a folder.")
+        raise ToolError(f"{place.shown} is not a folder.")
     pattern = request.pattern.removeprefix("./").split("/")
     found: list[str] = []
     for visited, path in enumerate(_files(top)):
         if _matches(path.relative_to(top).parts if len(pattern) > 1 else (path.name,), pattern):
-            found.append(workspace.name_of(path))
+            found.append(place.name_of(path))
         if len(found) > request.limit or visited > MAX_VISITED:
             found[request.limit :] = ["[there are more; narrow the pattern]"]
             break

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from holaboss_runtime.harness.host.containment import View
 from holaboss_runtime.harness.host.tools.base import (
     SKIPPED_FOLDERS,
     HostTool,
@@ -16,6 +17,7 @@ from holaboss_runtime.harness.host.tools.base import (
     ToolOutcome,
     Workspace,
 )
+from holaboss_runtime.harness.host.tools.places import Place
 
 TIMEOUT_S = 30.0
 MAX_LINE_CHARS = 400
@@ -32,26 +34,35 @@ class GrepInput(ToolInput):
 
 
 async def grep(workspace: Workspace, request: GrepInput) -> ToolOutcome:
-    path = workspace.locate(request.path)
-    if not path.exists():
-        raise ToolError(f"{workspace.name_of(path)} does not exist.")
-    result = await workspace.commands.run(
-        workspace.root, _arguments(request, workspace.name_of(path)), TIMEOUT_S
-    )
+    place = workspace.locate(request.path)
+    if not place.path.exists():
+        raise ToolError(f"{place.shown} does not exist.")
+    view = View(place.area.root, writable=False)
+    inside = place.path.relative_to(view.folder).as_posix()
+    arguments = _arguments(request, f"./{inside}" if inside != "." else inside)
+    result = await workspace.commands.run(view, arguments, TIMEOUT_S)
     if result.exit_code is None:
         raise ToolError(f"The search took longer than {TIMEOUT_S:g} seconds. Narrow the path or the pattern.")
     if result.exit_code > 1 and not result.output.strip():
         raise ToolError("The search failed.")
     if result.exit_code == 1 and not result.output:
         return ToolOutcome("No matches.", containment=result.containment)
-    lines = [line.removeprefix("./")[:MAX_LINE_CHARS] for line in result.output.splitlines()]
+    lines = [_shown(line, place, view)[:MAX_LINE_CHARS] for line in result.output.splitlines()]
     if len(lines) > request.limit:
         lines = [*lines[: request.limit], f"[{len(lines) - request.limit} more lines]"]
     error = result.exit_code > 1 and lines[0].startswith("grep: ")  # 2 with matches: a file was unreadable
     return ToolOutcome("\n".join(lines), error=error, containment=result.containment)
 
 
-def _arguments(request: GrepInput, path: str) -> list[str]:
+def _shown(line: str, place: Place, view: View) -> str:
+    """A line of output with the path as the model knows it; without mounts that is just the path without `./`."""
+    if place.in_workspace or not line.startswith("./"):
+        return line.removeprefix("./")
+    start = f"./{place.area.root.name}" if place.area.root != view.folder else "."
+    return place.name_of(place.area.root) + line.removeprefix(start)
+
+
+def _arguments(request: GrepInput, target: str) -> list[str]:
     arguments = ["grep", "-r", "-n", "-H", "-I", "-s", "-F" if request.literal else "-E"]
     arguments += [f"--exclude-dir={name}" for name in sorted(SKIPPED_FOLDERS)]
     if request.glob:
@@ -60,7 +71,7 @@ def _arguments(request: GrepInput, path: str) -> list[str]:
         arguments.append("-i")
     if request.context:
         arguments.append(f"-C{request.context}")
-    return [*arguments, "-e", request.pattern, "--", f"./{path}" if path != "." else "."]
+    return [*arguments, "-e", request.pattern, "--", target]
 
 
 GREP = HostTool("grep", "Search the content of files for a pattern.", GrepInput, grep)

@@ -27,13 +27,18 @@ async def ls(workspace: Workspace, request: LsInput) -> ToolOutcome:
 
 
 def _ls(workspace: Workspace, request: LsInput) -> ToolOutcome:
-    folder = workspace.locate(request.path)
-    if not folder.is_dir():
-        raise ToolError(f"{workspace.name_of(folder)} is not a folder.")
-    entries = sorted(entry for entry in folder.iterdir() if entry.name != PRIVATE_FOLDER)
-    lines = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries[:MAX_ENTRIES]]
-    if len(entries) > MAX_ENTRIES:
-        lines.append(f"[{len(entries) - MAX_ENTRIES} more entries]")
+    place = workspace.locate(request.path)
+    if not place.path.is_dir():
+        raise ToolError(f"{place.shown} is not a folder.")
+    own = {entry.name: entry for entry in place.path.iterdir() if entry.name != PRIVATE_FOLDER}
+    mounted = workspace.areas.mounted_in(place)
+    names = sorted(own.keys() | mounted.keys())
+    lines: list[str] = []
+    for name in names[:MAX_ENTRIES]:
+        is_folder = mounted[name] if name in mounted else own[name].is_dir()
+        lines.append(f"{name}/" if is_folder else name)
+    if len(names) > MAX_ENTRIES:
+        lines.append(f"[{len(names) - MAX_ENTRIES} more entries]")
     return ToolOutcome("\n".join(lines) or "The folder is empty.")
 
 

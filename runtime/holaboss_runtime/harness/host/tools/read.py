@@ -25,9 +25,9 @@ async def read(workspace: Workspace, request: ReadInput) -> ToolOutcome:
 
 
 def _read(workspace: Workspace, request: ReadInput) -> ToolOutcome:
-    path = workspace.locate(request.path)
-    shown = workspace.name_of(path)
-    lines = read_text(path, shown).splitlines()
+    place = workspace.locate(request.path)
+    shown = place.shown
+    lines = read_text(place.path, shown).splitlines()
     if not lines:
         return ToolOutcome(f"{shown} is empty.")
     if request.offset > len(lines):

@@ -21,15 +21,16 @@ async def write(workspace: Workspace, request: WriteInput) -> ToolOutcome:
 
 
 def _write(workspace: Workspace, request: WriteInput) -> ToolOutcome:
-    path = workspace.locate(request.path, for_writing=True)
-    shown = workspace.name_of(path)
+    place = workspace.locate(request.path, for_writing=True)
+    path, shown = place.path, place.shown
     if path == workspace.root or path.is_dir():
         raise ToolError(f"{shown} is a folder.")
     existed = path.exists()
     before = _previous(path, shown) if existed else ""
     replace_text(path, shown, request.content)
     summary = diff_summary(shown, before, request.content)
-    return ToolOutcome(f"{'Replaced' if existed else 'Created'} {shown}: {summary}", changed_paths=(shown,))
+    changed = (shown,) if place.in_workspace else ()
+    return ToolOutcome(f"{'Replaced' if existed else 'Created'} {shown}: {summary}", changed_paths=changed)
 
 
 def _previous(path: Path, shown: str) -> str:

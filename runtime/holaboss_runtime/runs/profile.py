@@ -1,0 +1,111 @@
+"""How a kind of session becomes a run: what is read before the claim, and what the harness gets after it.
+
+A conversation in a workspace and a session of an agent differ here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from holaboss_runtime.harness.contract import ActionDecision, RunPackage
+from holaboss_runtime.runs.ports import Model
+from holaboss_runtime.store.inputs import InputRecord
+from holaboss_runtime.store.pending_actions import ActionRecord
+from holaboss_runtime.store.request_snapshots import RequestSnapshot
+from holaboss_runtime.store.sessions import SessionRecord
+from holaboss_runtime.store.turns import RequestFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Seconds. A run that is silent for `lease_s` is taken for dead."""
+
+    lease_s: float = 300.0
+    heartbeat_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Seconds before the first repetition of a failed run, and the most that a later one waits."""
+
+    first_s: float = 2.0
+    longest_s: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The workspace as this run sees it, and the model it will talk to. `details` are the profile's own."""
+
+    folder: Path
+    name: str
+    checksum: str
+    model: Model
+    details: Any
+    lease: Lease = field(default_factory=Lease)
+    backoff: Backoff = field(default_factory=Backoff)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedRun:
+    """What a wake has claimed. `lead` names the turn."""
+
+    session: SessionRecord
+    lead: InputRecord
+    inputs: tuple[InputRecord, ...]
+    wake_id: str
+    decisions: tuple[ActionRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Executor:
+    """What is known of the harness before it runs, and what may not be written down."""
+
+    name: str
+    tool_names: tuple[str, ...]
+    secrets: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRun:
+    """`started` is the payload of RUN_STARTED; `texts` are the sections that `snapshot` names."""
+
+    package: RunPackage
+    snapshot: RequestSnapshot
+    texts: dict[str, str]
+    facts: RequestFacts
+    started: dict[str, Any]
+
+
+class Profile(Protocol):
+    async def compile(self, session: SessionRecord, inputs: Sequence[InputRecord]) -> Compiled:
+        """Raises `DomainError` for a workspace, an agent or a model that cannot be used."""
+        ...
+
+    def prepare(self, run: ClaimedRun, compiled: Compiled, executor: Executor) -> PreparedRun:
+        """Everything the harness may see, and the proof of it."""
+        ...
+
+
+def decisions_of(actions: Sequence[ActionRecord]) -> list[ActionDecision]:
+    """Those an executor waits for."""
+    return [
+        ActionDecision(
+            call_id=action.call_id,
+            kind=action.kind,  # pyright: ignore[reportArgumentType] - checked by the model
+            tool_name=action.tool_name,
+            outcome=action.status,  # pyright: ignore[reportArgumentType]
+            tool_args=action.input,
+            output=action.output,
+            note=action.note,
+        )
+        for action in actions
+        if action.call_id is not None
+    ]
+
+
+def requested_model(inputs: Sequence[InputRecord]) -> str | None:
+    """The model the newest message that names one asks for."""
+    return next((taken.payload["model"] for taken in reversed(inputs) if taken.payload.get("model")), None)

@@ -1,0 +1,55 @@
+"""A session core is killed before and after every commit of a long walk, and started again on what it left."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.runtime.sessions.places import MEMORY
+
+ROOT = Path(__file__).parents[3]
+PARTS = 2
+LEAST = 25
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="holaboss-kill-", dir=MEMORY) as name:
+        yield Path(name)
+
+
+def start(folder: Path, part: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.runtime.sessions.kill_child", str(folder), str(part), str(PARTS)]
+    environment = {"PYTHONPATH": f"{ROOT}:{ROOT / 'runtime'}", "HOME": str(folder)}
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def walk_all(folder: Path) -> list[dict[str, Any]]:
+    """What each part reported, the counts first."""
+    said: list[dict[str, Any]] = []
+    parts = [start(folder, part) for part in range(PARTS)]
+    for part in parts:
+        with part:
+            output, _ = part.communicate()
+            assert part.returncode == 0
+            said += [json.loads(line) for line in output.splitlines()]
+    return sorted(said, key=lambda line: line.get("point", -1))
+
+
+def test_killed_at_any_commit_nothing_is_lost_doubled_or_stuck(folder: Path) -> None:
+    said = walk_all(folder)
+    counts, points = [line for line in said if "counted" in line], [line for line in said if "point" in line]
+    assert [line["log"] for line in counts] == [""] * PARTS
+    killed = [line["point"] for line in points if line["killed"]]
+    assert len(killed) >= LEAST
+    # How many commits it takes to bring the files up to date depends on who is faster, so the last points vary.
+    assert len(killed) >= 0.9 * min(int(line["counted"]) for line in counts)
+    broken = [f"{line['point']}: {line['problems']}\n{line['log']}" for line in points if line["problems"]]
+    assert not broken, "\n".join(broken[:5])
