@@ -51,6 +51,7 @@ KEEP_ALIVE_S = (
     60  # longer than a client keeps an idle connection, so that it is never the one to be surprised
 )
 BACKLOG = 512
+LOOK_S = 30.0
 
 
 def serve() -> int:
@@ -163,6 +164,7 @@ def _compose(launch: Launch, prepared: _Prepared, stop: Callable[[], None]) -> R
         embedded=launch.embedded,
         hosts=launch.hosts,
         concurrency=launch.concurrency,
+        look_s=None if launch.embedded else LOOK_S,  # a desktop that rests has no timers
         secrets=prepared.keys,
         hidden=frozenset({prepared.token, prepared.poke_token}),
     )

@@ -25,8 +25,12 @@ from holaboss_runtime.workspace.registry import WorkspaceRegistry
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to compose. `root` holds the workspaces and `.openboa`; `owner` is server or cli; `orders_s` is for those
-    nobody can signal. `secrets` are provider keys, `hidden` further secrets of this process, for redaction."""
+    """What to compose.
+
+    `root` holds the workspaces, `agent_root` the folder `.openboa`; `owner` is server or cli. `orders_s` is for those
+    nobody can signal, `look_s` for those that share their database with other programs. `secrets` are provider keys,
+    `hidden` further secrets of this process, for redaction.
+    """
 
     root: Path
     config_path: Path
@@ -37,6 +41,7 @@ class Plan:
     hosts: int = 1
     concurrency: int = 5
     orders_s: float | None = None
+    look_s: float | None = None
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     hidden: frozenset[str] = field(default=frozenset(), repr=False)
 
@@ -77,6 +82,7 @@ def compose(plan: Plan, database: Database) -> Services:
         concurrency=plan.concurrency,
         owner_kind=plan.owner,
         orders_s=plan.orders_s,
+        look_s=plan.look_s,
     )
     workspaces.in_use = sessions.control.is_busy
     workspaces.discover()

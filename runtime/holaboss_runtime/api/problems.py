@@ -61,7 +61,11 @@ async def _validation(_request: Request, error: Exception) -> ProblemResponse:
     found = error.errors()
     # Only where and what: `input` would echo a key that was sent in the wrong shape.
     errors = [
-        {"loc": [str(part) for part in item["loc"]], "msg": item["msg"], "type": item["type"]}
+        {
+            "loc": [str(part) for part in item["loc"]],
+            "msg": item["msg"].removeprefix("Value error, "),
+            "type": item["type"],
+        }
         for item in found
     ]
     where = ".".join(errors[0]["loc"][1:]) or errors[0]["loc"][0]

@@ -14,11 +14,19 @@ usage: {prog} agent <command> … | {prog} state-store <operation> … | {prog} 
 
 
 def holaboss(argv: Sequence[str] | None = None) -> int:
-    return run("holaboss", sys.argv[1:] if argv is None else argv)
+    return _program("holaboss", sys.argv[1:] if argv is None else argv)
 
 
 def openboa(argv: Sequence[str] | None = None) -> int:
-    return run("openboa", sys.argv[1:] if argv is None else argv)
+    return _program("openboa", sys.argv[1:] if argv is None else argv)
+
+
+def _program(prog: str, argv: Sequence[str]) -> int:
+    """Ctrl-C while the modules of a command are loaded is no error either."""
+    try:
+        return run(prog, argv)
+    except KeyboardInterrupt:
+        return 130
 
 
 def run(prog: str, argv: Sequence[str]) -> int:

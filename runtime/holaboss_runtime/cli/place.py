@@ -32,6 +32,11 @@ class Place:
         """Whether anything was ever stored here: a database, or the files of agents, which are taken in."""
         return self.database_path.exists() or (self.agent_root / TREE / "agents").is_dir()
 
+    @property
+    def is_project(self) -> bool:
+        """Found where somebody works, and perhaps copied there with everything else: not set up by this person."""
+        return self.root != self.agent_root
+
     def prepare(self) -> None:
         """Make the folders, private to their user. Raises `DomainError` `root_not_writable`."""
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,7 @@ from holaboss_runtime.demo_provider.reply import Prompt, Reply, cut
 Json = dict[str, Any]
 DONE = b"data: [DONE]\n\n"
 ARGUMENT_SIZE = 12
+_TAGS = re.compile(r"</?session-[a-z]+\b[^>]*>\n?")
 
 
 class Message(BaseModel):
@@ -48,13 +50,18 @@ def read_prompt(request: ChatRequest) -> Prompt:
     asked, results = "", list[str]()
     for message in request.messages:
         if message.role == "user":
-            asked, results = last_text(message.content), []
+            asked, results = _unwrapped(last_text(message.content)), []
         elif message.role == "tool":
             results.append(last_text(message.content))
     tools = frozenset(tool.function.name for tool in request.tools)
     size = sum(len(str(message.content)) for message in request.messages)
     told = [message for message in request.messages if message.role in ("system", "developer")]
     return Prompt(asked, tuple(results), tools, size, "\n".join(last_text(each.content) for each in told))
+
+
+def _unwrapped(text: str) -> str:
+    """Without the tags that say where a text comes from: the script has no use for them."""
+    return _TAGS.sub("", text).strip()
 
 
 def last_text(content: str | list[Json] | None) -> str:

@@ -31,6 +31,8 @@ class TurnFold:
         self._thinking: set[int] = set()
         self._tools: dict[str, dict[str, Any]] = {}
         self.started: dict[str, Any] = {}
+        self.began = False
+        """The last attempt got as far as its harness; earlier attempts do not count."""
         self.progressed = False
         """Something was said or done, so that running again would say or do it twice."""
 
@@ -50,7 +52,9 @@ class TurnFold:
         elif event_type == RunEvent.TOOL_CALL:
             self._add_tool(payload)
         elif event_type == RunEvent.RUN_STARTED:
-            self.started = payload
+            self.started, self.began = payload, True
+        elif event_type == RunEvent.RUN_CLAIMED:
+            self.began = False
 
     @property
     def assistant_text(self) -> str:

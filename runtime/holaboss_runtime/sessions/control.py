@@ -106,6 +106,7 @@ class SessionControl:
         with self._records.database.transaction(durable=True):
             for input_id in self._records.inputs.drop(session_id):
                 self._records.events.mark_processed(input_id, None)
+                self._publish.queue(session.workspace_id, session_id, input_id)
             self._records.scheduled.cancel_all(session_id)
             self._records.actions.cancel(session_id)
             self._records.sessions.terminate(session_id)

@@ -43,8 +43,9 @@ class Inbound:
     ) -> InputRecord:
         """Append to a session that exists; a decision is carried out with it.
 
-        A key or an event id that was used before, in the workspace or in the session, returns the first input. Raises
-        `DomainError` for a session that has ended, for a decision that nothing waits for, and for an id in use elsewhere.
+        A key that was used before in the workspace, or an event id that was used in the session, returns the first
+        input. Raises `DomainError` for a session that has ended, for a decision that nothing waits for, and for an id
+        that is in use elsewhere.
         """
         if event_type not in INBOUND:
             raise ValueError(f"{event_type} is not an inbound event")
@@ -121,7 +122,9 @@ class Inbound:
                 raise DomainError("conflict", "event_id_in_use", f"Event {event_id} is in another session.")
             return first
         if event_id is not None and self._records.events.get(event_id) is not None:
-            raise DomainError("conflict", "event_id_in_use", f"Event {event_id} is in a log, and nobody sent it.")
+            raise DomainError(
+                "conflict", "event_id_in_use", f"Event {event_id} is in a log, and nobody sent it."
+            )
         if idempotency_key is None:
             return None
         return self._records.inputs.by_key(session.workspace_id, idempotency_key)

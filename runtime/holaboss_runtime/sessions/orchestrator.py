@@ -1,8 +1,8 @@
 """The worker: starts wakes when there is something to run and a slot to run it in.
 
 It sleeps until it is told that something was queued, freed or configured, or until the next input that waits for its
-time comes due. A slow look every `LOOK_S` is for what nobody told: a program that was killed between its commit and
-its signal, or that was too busy to give one.
+time comes due. A server that other programs share its database with may also look now and then (`look_s`), for what
+nobody told: a program that was killed between its commit and its signal.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from holaboss_runtime.store.signal import Signal
 log = logging.getLogger(__name__)
 
 CLOSE_DEADLINE_S = 2.0
-LOOK_S = 30.0
 _AFTER_TROUBLE_S = 5.0
 _AFTER_CONTENTION_S = 1.0
 
@@ -40,11 +39,20 @@ class ActiveRun:
 class Orchestrator:
     """At most `concurrency` runs at once, and at most one per session."""
 
-    def __init__(self, records: Records, waker: Waker, delayed: DelayedWakes, *, concurrency: int) -> None:
+    def __init__(
+        self,
+        records: Records,
+        waker: Waker,
+        delayed: DelayedWakes,
+        *,
+        concurrency: int,
+        look_s: float | None = None,
+    ) -> None:
         self._records = records
         self._waker = waker
         self._delayed = delayed
         self._concurrency = concurrency
+        self._look_s = look_s
         self._signal = Signal()
         self._active: dict[str, ActiveRun] = {}
         self._waiting_inputs: set[str] = set()
@@ -256,19 +264,23 @@ class Orchestrator:
         else:
             self.poke()
 
-    def _next_due(self, now: str) -> float:
-        """Seconds until the next input or wake comes due, or the lease of another process runs out; `LOOK_S` at most."""
+    def _next_due(self, now: str) -> float | None:
+        """Seconds until the next input or wake comes due or the lease of another process runs out; `look_s` at most."""
         times = (
             self._records.inputs.next_due(now),
             self._records.scheduled.next_due(now),
             self._records.sessions.next_lease_end(self._waker.owner, now),
             self._records.inputs.next_claim_end(self._waker.owner, now),
         )
-        due = min((moment for moment in times if moment is not None), default=None)
-        return LOOK_S if due is None else min(max(seconds_until(due), 0.0), LOOK_S)
+        waits = [max(seconds_until(moment), 0.0) for moment in times if moment is not None]
+        if self._look_s is not None:
+            waits.append(self._look_s)
+        return min(waits, default=None)
 
-    def _arm_timer(self, delay: float) -> None:
+    def _arm_timer(self, delay: float | None) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        # A millisecond late rather than early: times are stored in whole milliseconds.
-        self._timer = asyncio.get_running_loop().call_later(delay + 0.001, self._signal.notify)
+        self._timer = None
+        if delay is not None:
+            # A millisecond late rather than early: times are stored in whole milliseconds.
+            self._timer = asyncio.get_running_loop().call_later(delay + 0.001, self._signal.notify)

@@ -59,7 +59,8 @@ def _check_storable(payload: dict[str, Any]) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise _unprocessable(
-            "text_invalid", "The text has half of a character in it (a lone surrogate). Send whole characters."
+            "text_invalid",
+            "The text has half of a character in it (a lone surrogate). Send whole characters.",
         ) from error
     if len(text) > MAX_PAYLOAD_CHARS:
         raise DomainError(

@@ -8,15 +8,14 @@ transactions every other run ends in, under a new lease, so that nothing can end
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 
 from holaboss_client.base import utc_now
-from holaboss_client.events import OutputEvent, RunEvent
 from holaboss_runtime.errors import DomainError
 from holaboss_runtime.runs.turn_fold import TurnFold
 from holaboss_runtime.sessions.claims import Claim
 from holaboss_runtime.sessions.continuity import Continuity
 from holaboss_runtime.sessions.owners import Owners
+from holaboss_runtime.sessions.publishing import Publisher
 from holaboss_runtime.sessions.retry import MAX_RETRIES
 from holaboss_runtime.sessions.settle import Settler, interrupted
 from holaboss_runtime.store.clock import from_now
@@ -33,9 +32,16 @@ RECOVERY_LEASE_S = 60.0
 
 class Recovery:
     def __init__(
-        self, records: Records, settler: Settler, continuity: Continuity, owners: Owners, owner: str
+        self,
+        records: Records,
+        publisher: Publisher,
+        settler: Settler,
+        continuity: Continuity,
+        owners: Owners,
+        owner: str,
     ) -> None:
         self._records = records
+        self._publish = publisher
         self._settler = settler
         self._continuity = continuity
         self._owners = owners
@@ -55,7 +61,12 @@ class Recovery:
 
     def recover_claims(self) -> None:
         """Give back what workers of the queue claimed and lost; runs of ours are recovered by their wakes."""
-        self._queue.recover_expired()
+        if not self._queue.expired():
+            return
+        with self._records.database.transaction():
+            for lost in self._queue.recover_expired():
+                self._publish.queue(lost.workspace_id, lost.session_id, lost.input_id)
+                self._publish.state(lost.session_id)
 
     def recover_if_abandoned(self, session_id: str) -> bool:
         """End or requeue the open wake of a session when nobody is working on it, and do what its last one left to
@@ -112,7 +123,7 @@ class Recovery:
                 claim.inputs,
                 request=self._request(wake.lead_input_id, fold),
             )
-            if self._must_not_repeat(claim, fold, began=_began(said)):
+            if self._must_not_repeat(claim, fold):
                 self._settler.finish(claim, fold, interrupted(fold))
                 self._continuity.complete(wake.wake_id)
                 self._settler.release(claim)
@@ -136,8 +147,8 @@ class Recovery:
             raise RuntimeError(f"wake {wake.wake_id} has no session or input to recover")
         return Claim(inputs[0], wake, epoch, session, tuple(inputs))
 
-    def _must_not_repeat(self, claim: Claim, fold: TurnFold, *, began: bool) -> bool:
-        handed_out = began and any(
+    def _must_not_repeat(self, claim: Claim, fold: TurnFold) -> bool:
+        handed_out = fold.began and any(
             action.status == APPROVED for action in self._records.actions.delivered_to(claim.wake.wake_id)
         )
         over = claim.session.status == TERMINATED or claim.input.attempt >= MAX_RETRIES
@@ -160,10 +171,3 @@ class Recovery:
             request_snapshot_fingerprint=snapshot.fingerprint if snapshot else None,
             prompt_cache_profile=fold.started.get("prompt_cache_profile"),
         )
-
-
-def _began(said: Sequence[OutputEvent]) -> bool:
-    """Whether the last attempt got as far as its harness; earlier attempts do not count."""
-    types = [event.event_type for event in said]
-    last = max((place for place, name in enumerate(types) if name == RunEvent.RUN_CLAIMED), default=0)
-    return RunEvent.RUN_STARTED in types[last:]

@@ -64,6 +64,7 @@ class Sessions:
         concurrency: int = 5,
         owner_kind: str = SERVER,
         orders_s: float | None = None,
+        look_s: float | None = None,
     ) -> None:
         records, private = Records(database), (database.path.parent,)
         publisher = Publisher(records, changes)
@@ -71,7 +72,7 @@ class Sessions:
         self._owner = self.owners.register(owner_kind)
         settler = Settler(records, publisher, AgentEffects(records, _heartbeat_of(agents)))
         continuity = Continuity(records, agents.remember)
-        self._recovery = Recovery(records, settler, continuity, self.owners, self._owner)
+        self._recovery = Recovery(records, publisher, settler, continuity, self.owners, self._owner)
         self.inbound = Inbound(records, publisher, self._queued)
         self.delayed = DelayedWakes(records, publisher, self.inbound)
         self.waker = Waker(
@@ -89,7 +90,9 @@ class Sessions:
             owner=self._owner,
             orders_s=orders_s,
         )
-        self.orchestrator = Orchestrator(records, self.waker, self.delayed, concurrency=concurrency)
+        self.orchestrator = Orchestrator(
+            records, self.waker, self.delayed, concurrency=concurrency, look_s=look_s
+        )
         self.records = records
         self.agents = agents
         self._changes = changes

@@ -52,18 +52,21 @@ class SessionLog:
             payload["problems"] = list(problems)
         self._records.events.append(session_id, Event.SPAN_COMPLETED, payload, wake_id=wake_id)
 
-    def tool_used(self, session_id: str, wake_id: str, call: dict[str, Any], *, spans: bool) -> None:
-        """`call` is what the run's events say of one call; `spans` also brackets it, for those who read traces."""
+    def tool_used(
+        self, session_id: str, wake_id: str, call: dict[str, Any], *, request_id: str | None, spans: bool
+    ) -> None:
+        """`call` is what the run's events say of one call, `request_id` the request a person decided about it;
+        `spans` also brackets it, for those who read traces."""
         name, call_id = str(call.get("tool_name", "")), str(call.get("call_id", ""))
         span = _span(call_id, "tool", name, None) | {"parent_span_id": wake_id}
         if spans:
             self._records.events.append(session_id, Event.SPAN_STARTED, span, wake_id=wake_id)
         payload = {
-            "request_id": None,
+            "request_id": request_id,
             "call_id": call_id,
             "tool_name": name,
             "ownership": "managed",
-            "permission_policy": "always_allow",
+            "permission_policy": "always_allow" if request_id is None else "always_ask",
             "input": call.get("tool_args"),
             "output": result_text(call.get("result"))[:SHOWN_OUTPUT],
         }

@@ -100,7 +100,7 @@ class Settler:
             if not self._is_open(claim) or not self._settle_session(commit, status, stop_reason):
                 return False
             self._settle_inputs(commit)
-            if not fold.started:
+            if not fold.began:
                 self._records.actions.take_back(claim.wake.wake_id)
             self._write_log(commit, status, stop_reason)
             self._compact_previous(claim.session.session_id)
@@ -200,9 +200,16 @@ class Settler:
         """What the agent used and said, what it now waits for, and how the wake ended, in that order."""
         claim = commit.claim
         session_id, wake_id = claim.session.session_id, claim.wake.wake_id
+        asked = {action.call_id: action.id for action in claim.decisions}
         for call in commit.fold.tool_calls:
             if call.get("phase") == "completed":
-                self._log.tool_used(session_id, wake_id, call, spans=claim.session.agent_id is not None)
+                self._log.tool_used(
+                    session_id,
+                    wake_id,
+                    call,
+                    request_id=asked.get(call.get("call_id")),
+                    spans=claim.session.agent_id is not None,
+                )
         if commit.text:
             lead = claim.input
             self._records.messages.insert(

@@ -1,7 +1,7 @@
 """Rows of `agent_session_inputs`: the queue face of inbound events, and the only place an input is claimed.
 
 Order is priority first, then age. An input that is being retried (`attempt > 0`) keeps the rest of its session behind
-it, so that a conversation never overtakes itself.
+it, so that a conversation never overtakes itself; only an interrupt goes past.
 """
 
 from __future__ import annotations

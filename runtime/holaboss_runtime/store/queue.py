@@ -104,7 +104,8 @@ _IN_A_RUN = """\
 SELECT 1 FROM wake_inputs p JOIN wakes w ON w.wake_id = p.wake_id WHERE p.input_id = ? AND w.ended_at IS NULL
 """
 # A run of our own knows better what it did, and its lease says when it is lost: those are left to it. The addition
-# keeps the planner on the index of what is claimed, instead of reading every input there ever was.
+# keeps the planner on the index of what is claimed, here and in `expired`, instead of reading every input there ever
+# was.
 _LOST = f"""\
 SELECT {_COLUMNS} FROM agent_session_inputs i WHERE i.status = 'CLAIMED' AND i.claimed_until <= ?1
   AND NOT EXISTS (SELECT 1 FROM wake_inputs p JOIN wakes w ON w.wake_id = p.wake_id
@@ -313,7 +314,7 @@ class InputQueue:
         """Claimed inputs whose lease ran out, the oldest first."""
         rows = self._database.tuples(
             f"SELECT {_COLUMNS} FROM agent_session_inputs WHERE status = 'CLAIMED' AND claimed_until <= ?"
-            " ORDER BY seq",
+            " ORDER BY seq + 0",
             (now or utc_now(),),
         )
         return [_record(row) for row in rows]

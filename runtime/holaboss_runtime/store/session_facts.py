@@ -8,7 +8,6 @@ from typing import Any
 from holaboss_runtime.store.database import Database, Row
 from holaboss_runtime.store.json_text import decode_optional
 
-# The concatenation keeps the planner on the index of the wakes that wait, away from those a session had in its life.
 _FACTS = """\
 SELECT s.workspace_id, s.session_id, s.agent_id, s.status, s.stop_reason, s.hold, s.last_error, s.heartbeat_at,
   s.lease_until,

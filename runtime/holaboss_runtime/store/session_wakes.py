@@ -52,7 +52,6 @@ class SessionWakeRecords:
         return [_record(row) for row in rows]
 
     def waiting(self, session_id: str) -> list[ScheduledWake]:
-        # The concatenation keeps the planner on the index of the wakes that wait.
         rows = self._database.rows(
             "SELECT * FROM session_wakes WHERE session_id = ? AND completed_at IS NULL ORDER BY due_at, id",
             (session_id,),

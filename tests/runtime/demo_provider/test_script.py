@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holaboss_runtime.demo_provider import script
+from holaboss_runtime.demo_provider.chat import ChatRequest, read_prompt
 from holaboss_runtime.demo_provider.reply import Prompt, Reply, cut, words
 
 TOOLS = frozenset({"bash", "read", "write"})
@@ -147,3 +148,9 @@ def test_pieces_join_to_the_text_again(text: str, size: int) -> None:
     assert "".join(words(text)) == text
     assert "".join(cut(text, size)) == text
     assert "" not in words(text)
+
+
+def test_the_frame_of_an_event_is_not_quoted() -> None:
+    framed = '<session-event type="user.message" id="1">\nlist the files\n</session-event>'
+    request = ChatRequest.model_validate({"model": "demo", "messages": [{"role": "user", "content": framed}]})
+    assert read_prompt(request).text == "list the files"

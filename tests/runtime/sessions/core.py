@@ -114,7 +114,14 @@ def add_workspace(
 class Core:
     """One server's session core. `restart` is a clean stop and a new start on the same file."""
 
-    def __init__(self, root: Path, *, concurrency: int = 5, owner_kind: str = "server") -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        concurrency: int = 5,
+        owner_kind: str = "server",
+        look_s: float | None = None,
+    ) -> None:
         self.root = root
         self.folder = root / "workspace"
         self.folder.mkdir(exist_ok=True)
@@ -136,6 +143,7 @@ class Core:
             self.agents,
             concurrency=concurrency,
             owner_kind=owner_kind,
+            look_s=look_s,
         )
 
     async def close(self) -> None:
@@ -193,8 +201,10 @@ class Core:
 
 
 @asynccontextmanager
-async def running_core(root: Path, *, concurrency: int = 5) -> AsyncIterator[Core]:
-    core = Core(root, concurrency=concurrency)
+async def running_core(
+    root: Path, *, concurrency: int = 5, look_s: float | None = None
+) -> AsyncIterator[Core]:
+    core = Core(root, concurrency=concurrency, look_s=look_s)
     await core.sessions.start()
     try:
         yield core

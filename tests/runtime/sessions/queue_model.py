@@ -141,6 +141,8 @@ class Session:
         ended = {"success": "DONE", "ask": "DONE", "paused": "PAUSED", "failed": "FAILED"}[outcome]
         for found in run.inputs:
             found.status = ended
+        if not run.started:
+            self._take_back(run)
         self.turns += 1
         self.error = outcome == "failed"
         if outcome != "paused" and not self.queued:
@@ -156,9 +158,7 @@ class Session:
             found.attempt += 1
             found.later = later
             found.status = "QUEUED"
-        for action in self.actions:
-            if action.delivered == run.wake_id:
-                action.delivered = None
+        self._take_back(run)
         self.error, self.status = False, "rescheduling"
 
     def must_not_repeat(self) -> bool:
@@ -228,6 +228,12 @@ class Session:
         if self.open or self.status == "requires_action":
             return "requires_action"
         return "rescheduling" if not self.hold and (self.queued or self.wakes) else "idle"
+
+    def _take_back(self, run: Run) -> None:
+        """No harness has seen what was decided: it is for the next run."""
+        for action in self.actions:
+            if action.delivered == run.wake_id:
+                action.delivered = None
 
     def _end(self) -> Run:
         run = self.run

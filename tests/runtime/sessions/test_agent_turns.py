@@ -169,6 +169,26 @@ async def test_several_requests_wait_for_the_last_decision(agent: Agent) -> None
     assert agent.core.harness.packages[-1].decisions == [], "a decision is handed out once"
 
 
+async def test_the_log_says_who_allowed_a_call(agent: Agent) -> None:
+    async def asks(stage: Stage) -> None:
+        if not stage.package.decisions:
+            stage.ask("bash", {"command": "make"})
+        stage.tool("bash", call_id=stage.decision("bash").call_id)
+        stage.tool("read")
+
+    agent.core.harness.script = asks
+    agent.say("build")
+    await agent.wake()
+    [request] = agent.core.sessions.views.actions(agent.id, only_open=True).items
+    agent.append("user.tool_confirmation", allowed=True)
+    await agent.wake()
+    used = [event.payload for event in agent.events("agent.tool_use") if event.payload["output"] is not None]
+    assert [(call["tool_name"], call["request_id"], call["permission_policy"]) for call in used] == [
+        ("bash", request.id, "always_ask"),
+        ("read", None, "always_allow"),
+    ]
+
+
 async def test_an_interrupt_discards_what_waits(agent: Agent) -> None:
     async def asks(stage: Stage) -> None:
         if not stage.package.decisions:

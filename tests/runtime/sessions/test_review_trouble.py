@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import Any
 import pytest
 
 from holaboss_client.agents import AppendEvent, CreateAgentSession
+from holaboss_client.events import Change
 from holaboss_runtime.file_locks import is_locked
 from holaboss_runtime.root_lock import RootLock
 from holaboss_runtime.sessions import orchestrator
 from holaboss_runtime.store import inputs as inputs_store
+from holaboss_runtime.store import messages as messages_store
 from holaboss_runtime.store.clock import from_now
 from holaboss_runtime.store.queue import InputQueue
 from tests.runtime.sessions.core import WORKSPACE, Core, running_core
@@ -39,7 +42,7 @@ async def test_a_session_that_could_not_be_let_go_is_free_soon(
         settler = core.sessions.waker.settler
         release, failed = settler.release, 0
 
-        def full(claim: Any) -> None:  # noqa: ANN401
+        def full(claim: Any) -> None:
             nonlocal failed
             if failed < times:
                 failed += 1
@@ -57,12 +60,12 @@ async def test_a_session_that_could_not_be_let_go_is_free_soon(
         assert failed == times
 
 
-async def test_what_a_program_wrote_before_it_was_killed_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_a_program_wrote_before_it_was_killed_is_found(tmp_path: Path) -> None:
     """It had no time to signal anybody."""
-    monkeypatch.setattr(orchestrator, "LOOK_S", 0.01)
-    async with running_core(tmp_path) as alive:
+    async with running_core(tmp_path, look_s=0.01) as alive:
+        await alive.ask("before")
+        for _ in range(50):
+            await asyncio.sleep(0)  # the worker has looked, and sleeps
         gone = Core(tmp_path, owner_kind="cli")
         reply = gone.send("hello")
         await gone.close()
@@ -137,13 +140,38 @@ async def test_what_is_approved_is_on_the_disk_before_it_is_done(core: Core) -> 
 
     core.harness.script = script
     await core.ask("go")
-    core.database._connection.set_exec_trace(hear)  # type: ignore[attr-defined] # noqa: SLF001
+    core.database._connection.set_exec_trace(hear)  # type: ignore[attr-defined]
     body = AppendEvent(type="user.tool_confirmation", payload={"allowed": True})
     core.sessions.control.append("s1", body)
     await core.until(lambda: len(core.records.turns.newest("s1", limit=9)) == 2)
-    core.database._connection.set_exec_trace(None)  # type: ignore[attr-defined] # noqa: SLF001
+    core.database._connection.set_exec_trace(None)  # type: ignore[attr-defined]
     before = said[: said.index("done")]
     assert before[-3:] == ["PRAGMA synchronous = FULL", "COMMIT", "PRAGMA synchronous = NORMAL"]
+
+
+def queue_changes(core: Core) -> list[object]:
+    changes = core.changes.after(0) or []
+    return [change.payload["input_id"] for change in changes if change.kind == Change.QUEUE]
+
+
+async def test_screens_hear_of_what_a_termination_drops(tmp_path: Path) -> None:
+    core = Core(tmp_path)
+    reply = core.send("never read")
+    before = len(queue_changes(core))
+    core.sessions.control.terminate("s1")
+    assert queue_changes(core)[before:] == [reply.input_id]
+    await core.close()
+
+
+async def test_screens_hear_of_what_a_worker_lost(tmp_path: Path) -> None:
+    core = Core(tmp_path)
+    reply = core.send("hello")
+    assert InputQueue(core.database).claim(1, "worker", -1.0)
+    before = len(queue_changes(core))
+    core.sessions.recover()
+    assert queue_changes(core)[before:] == [reply.input_id]
+    assert core.state().effective_state == "QUEUED"
+    await core.close()
 
 
 def test_a_look_whether_a_server_is_there_keeps_no_server_from_starting(tmp_path: Path) -> None:
@@ -185,6 +213,7 @@ LOOKS: dict[str, Callable[[Core], object]] = {
     "leased": lambda core: core.records.sessions.leased(),
     "next_lease_end": lambda core: core.records.sessions.next_lease_end("me", from_now(0)),
     "claims": lambda core: InputQueue(core.database).recover_expired(),
+    "expired": lambda core: InputQueue(core.database).expired(),
     "ready": lambda core: core.records.inputs.next_ready(from_now(0), busy_sessions=(), waiting_inputs=()),
     "due": lambda core: core.records.inputs.next_due(from_now(0)),
     "wakes": lambda core: core.records.scheduled.next_due(from_now(0)),
@@ -203,11 +232,11 @@ async def test_no_look_reads_a_table_that_only_grows(tmp_path: Path, look: str) 
     core.send("hello")
     asked: list[tuple[str, Any]] = []
 
-    def hear(_cursor: object, sql: str, values: Any) -> bool:  # noqa: ANN401
+    def hear(_cursor: object, sql: str, values: Any) -> bool:
         asked.append((sql, values))
         return True
 
-    connection: Any = core.database._connection  # noqa: SLF001
+    connection: Any = core.database._connection
     connection.set_exec_trace(hear)
     LOOKS[look](core)
     connection.set_exec_trace(None)
@@ -217,4 +246,16 @@ async def test_no_look_reads_a_table_that_only_grows(tmp_path: Path, look: str) 
             scans = [step for step in plan if step.startswith("SCAN") and "json_each" not in step]
             whole = [step for step in scans if "INDEX" not in step or "autoindex" in step]
             assert whole == [], (sql, plan)
+    await core.close()
+
+
+async def test_a_turn_looks_back_only_so_far_for_what_a_person_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent that wakes itself may have said ten thousand things since."""
+    monkeypatch.setattr(messages_store, "LOOKED_AT", 3)
+    core = Core(tmp_path)
+    for input_id, role in (("a", "user"), ("b", "user"), ("b", "assistant"), ("c", "assistant")):
+        core.records.messages.insert(WORKSPACE, "s1", input_id, role, "text")
+    assert [found[0] for found in core.records.messages.newest_of("s1", "user", limit=3)] == ["b"]
     await core.close()

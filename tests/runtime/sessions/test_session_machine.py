@@ -320,6 +320,7 @@ class SessionMachine(RuleBasedStateMachine):
         session.begin(self.owner(who), wake.wake_id, expected)
         session.hold = True
         session.finish("paused")
+        session.discard()
 
     @precondition(lambda self: any(found.hold for found in self.sessions.values()))
     @rule(data=st.data(), who=WHO)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
@@ -34,7 +34,7 @@ async def activations(
     agent_id: str,
     session_id: str | None = None,
     claim_id: str | None = None,
-    kind: str | None = None,
+    kind: Literal["leased", "blocked", "acked", "requeued", "abandoned"] | None = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> a.ActivationList:
     """The newest that match, oldest first."""

@@ -17,7 +17,7 @@ from holaboss_runtime.cli.remote import Remote
 from holaboss_runtime.config.builtin import BUILTIN, DEMO_ID
 from holaboss_runtime.config.document import ConfigFile
 from holaboss_runtime.config.environment import Environment, take_environment
-from holaboss_runtime.config.settings import read_settings
+from holaboss_runtime.config.settings import Settings, read_settings
 from holaboss_runtime.errors import DomainError
 from holaboss_runtime.services import Plan, Services, compose
 from holaboss_runtime.sessions.owners import CLI
@@ -122,10 +122,32 @@ async def open_desk(place: Place, *, imports: bool = True) -> AsyncGenerator[Des
 def _environment(place: Place) -> Environment:
     """What the environment says, and the labelled demo model where nobody said anything about a model."""
     given = take_environment(os.environ, embedded=False)
-    if read_settings(ConfigFile(place.config_path).read(), given).providers:
-        return given
+    settings = read_settings(ConfigFile(place.config_path).read(), given)
+    if settings.providers:
+        return _kept(place, given, settings) if place.is_project else given
     demo = {"default_model": f"{DEMO_ID}/{BUILTIN[DEMO_ID].models[0]}"}
     return Environment({**given.overrides, **demo}, given.keys, {DEMO_ID: ""})
+
+
+def _kept(place: Place, given: Environment, settings: Settings) -> Environment:
+    """Without the keys that the file of a project would have sent to an address of its own."""
+    keys, overrides = dict(given.keys), dict(given.overrides)
+    for provider_id in given.keys:
+        builtin, address = BUILTIN[provider_id], settings.providers[provider_id].base_url
+        if address not in (builtin.base_url, given.base_urls[provider_id]):
+            del keys[provider_id]
+            log.warning(
+                "%s sends %s to %s. The key in %s_API_KEY is not given to it; if it should be, put that address into"
+                " %s_BASE_URL.",
+                place.config_path,
+                builtin.name,
+                address,
+                builtin.variable,
+                builtin.variable,
+            )
+    if "auth_token" in overrides and "model_proxy_base_url" not in overrides:
+        del overrides["auth_token"]
+    return Environment(overrides, keys, given.base_urls)
 
 
 def _open(place: Place, *, beside_server: bool) -> Database:

@@ -32,7 +32,7 @@ def run(argv: Sequence[str], prog: str) -> int:
         return int(end.code or 0)
     args.json = as_json = bool(getattr(args, "json", False))
     args.root = root = getattr(args, "root", None)
-    args.program = [prog] if root is None else [prog, "--root", root]
+    args.program = [prog, "agent"] if root is None else [prog, "agent", "--root", root]
     warnings = _warn_on_stderr()
     try:
         answer = asyncio.run(_carry_out(args, warnings))

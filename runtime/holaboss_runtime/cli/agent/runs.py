@@ -28,6 +28,7 @@ DEMO = (
     " OPENAI_API_KEY or ANTHROPIC_API_KEY."
 )
 WAITING = "A server works here: it runs the session, and this waits for it."
+STOPPED_EARLY = "The run was stopped before its end."
 GOES_ON = "Stopped waiting; the run goes on in Holaboss. `agent session interrupt` stops it."
 
 
@@ -142,11 +143,12 @@ def remarks(report: WakeReport, *, beside_server: bool) -> list[str]:
     if report.executed and code_of(report) != DONE:
         message = (report.error or {}).get("message") or "The run failed."
         return [f"Wake failed: {message}"]
-    return [DEMO] if is_demo(report) else []
+    said = [STOPPED_EARLY] if report.executed and report.result == "aborted" else []
+    return [*said, DEMO] if is_demo(report) else said
 
 
 def is_demo(report: WakeReport) -> bool:
-    return report.model is not None and report.model.startswith(f"{DEMO_ID}/")
+    return report.response is not None and report.model is not None and report.model.startswith(f"{DEMO_ID}/")
 
 
 def key_sentence(report: WakeReport, *, beside_server: bool) -> str:
@@ -189,6 +191,9 @@ def _executed(report: WakeReport, status: SessionStatus, program: Sequence[str])
 
 
 def _skipped(report: WakeReport) -> list[str]:
+    """Beside a server the run may be over already; how it failed is said then, too."""
+    error = report.error
+    failed = {} if error is None else {"lastError": f"{error.get('code')}: {error.get('message')}"}
     return [
         "wake: no-op",
         *bullets(
@@ -196,5 +201,6 @@ def _skipped(report: WakeReport) -> list[str]:
             status=report.status,
             stopReason=report.stop_reason,
             skippedReason=report.skipped,
+            **failed,
         ),
     ]

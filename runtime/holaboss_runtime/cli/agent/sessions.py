@@ -19,6 +19,7 @@ from holaboss_runtime.errors import DomainError
 from holaboss_runtime.store.activations import KINDS
 
 NO_SESSIONS = "session list: (empty)"
+SERVER_TAKES_IT = "A server works here: it takes this up by itself."
 NO_TEXT = 'A message needs some text: --message "…".'
 
 
@@ -143,7 +144,8 @@ async def _append(desk: Desk, args: Namespace, event_type: str, payload: dict[st
     body = AppendEvent(type=event_type, payload=payload, idempotency_key=key)
     appended = desk.sessions.control.append(args.session, body)
     await desk.changed()
-    return Answer(_appended_lines(appended), appended)
+    remarks = [SERVER_TAKES_IT] if desk.beside_server else []
+    return Answer(_appended_lines(appended), appended, remarks=remarks)
 
 
 def _appended_lines(appended: AppendedEvent) -> list[str]:

@@ -97,7 +97,7 @@ def _custom_tool(action: PendingAction, program: Sequence[str]) -> list[str]:
 
 
 def _command(program: Sequence[str], name: str, action: PendingAction) -> str:
-    words = (*program, "agent", "session", name, "--session", action.session_id, "--request", action.id)
+    words = (*program, "session", name, "--session", action.session_id, "--request", action.id)
     return shlex.join(words)
 
 

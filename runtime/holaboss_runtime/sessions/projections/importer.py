@@ -96,7 +96,10 @@ class Importer:
         try:
             check_agent_id(agent_id)
         except DomainError as error:
-            _leave_agent_out(self._tree.agents / agent_id, error, sessions, report)
+            left_out = f"Until then the agent and its {sessions} sessions are left out."
+            sentence = f"{error.detail} Rename the folder. {left_out}"
+            where = _shown(self._tree.agents / agent_id)
+            report.problems.append(FileProblem(where, error.code, sentence))
             return False
         return True
 
@@ -133,7 +136,11 @@ class Importer:
             record = self._agents.prepare(agent_id)
             self._agents.environments.get(LOCAL_DEFAULT)
         except DomainError as error:
-            _leave_agent_out(self._tree.agents / agent_id, error, len(session_ids), report)
+            where = str(self._tree.agents / agent_id)
+            sentence = (
+                f"{error.detail} The agent and its {len(session_ids)} new sessions were left out until then."
+            )
+            report.problems.append(FileProblem(where, error.code, sentence))
             return
         if not known:
             report.agents.append(agent_id)
@@ -261,11 +268,6 @@ class Importer:
                 sentence = f"{where[:80]} is not available in the session: {error.detail}"
                 files.problem(files.path / "session.json", "resource_left_out", sentence)
         return found, left_out
-
-
-def _leave_agent_out(path: Path, error: DomainError, sessions: int, report: ImportReport) -> None:
-    sentence = f"{error.detail} The agent and its {sessions} new sessions were left out until then."
-    report.problems.append(FileProblem(_shown(path), error.code, sentence))
 
 
 def _shown(path: Path) -> str:
