@@ -19,10 +19,11 @@ _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
 
 
 def needs_key(entry: ProviderEntry) -> bool:
-    """A vendor does; a server on this computer does not, and an endpoint of the person's own only when one was kept."""
-    if entry.id == DEMO_ID or is_loopback(entry.base_url):
+    """Whoever has one on record does, because a keychain may open later than the first message comes; without one a
+    vendor does, a server on this computer and an endpoint of the person's own do not."""
+    if entry.id == DEMO_ID:
         return False
-    return entry.id in BUILTIN or bool(entry.api_key)
+    return bool(entry.api_key) or (entry.id in BUILTIN and not is_loopback(entry.base_url))
 
 
 class KeyRing:

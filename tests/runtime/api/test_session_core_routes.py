@@ -262,7 +262,7 @@ async def test_every_operation_shows_in_the_change_feed(
     assert (await seen(client.cancel_wake(session, wake.id)))[1] == {state}
     attach = client.attach_resource(session, AttachResource(source_ref=str(tmp_path / "shared")))
     assert (await seen(attach))[1] == {shown}
-    assert (await seen(client.terminate(session)))[1] == {state, shown}
+    assert (await seen(client.terminate(session)))[1] == {state, queue, shown}
 
 
 MISSING = "/agent-sessions/nope"

@@ -281,11 +281,12 @@ async def test_embedded_no_key_ever_reaches_the_file(make: Made) -> None:
     assert (await handed.resolve_model(None, headers={})).api_key == KEY
 
 
-async def test_an_endpoint_of_ones_own_needs_a_key_only_once_one_was_kept(make: Made) -> None:
+@pytest.mark.parametrize("url", ["https://gpu.example/v1", "http://127.0.0.1:4000/v1"])
+async def test_an_endpoint_of_ones_own_needs_a_key_only_once_one_was_kept(make: Made, url: str) -> None:
     service = make()
-    await service.put_provider("gpu", PutProvider(base_url="https://gpu.example/v1", models=["m"]))
+    await service.put_provider("gpu", PutProvider(base_url=url, models=["m"]))
     assert not view_of(service, "gpu").key_required
-    assert (await service.resolve_model("gpu/m", headers={})).base_url == "https://gpu.example/v1"
+    assert (await service.resolve_model("gpu/m", headers={})).base_url == url
     await service.put_secret("gpu", KEY)
     assert (await service.resolve_model("gpu/m", headers={})).api_key == KEY
     await refused(make().resolve_model("gpu/m", headers={}), "provider_key_missing")
