@@ -5,6 +5,7 @@ Each imports only what it needs: a child must not pay for a server, nor a server
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 
@@ -23,6 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     command, *rest = (list(sys.argv[1:] if argv is None else argv)) or ["serve"]
     match command, rest:
         case "serve", []:
+            gc.disable()  # until it listens: looking for garbage among what is being loaded finds none
             from holaboss_runtime.server import serve
 
             return serve()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import logging
 import os
 import secrets
@@ -227,6 +228,8 @@ class _Server:
         await self._http.startup(sockets=[self._prepared.listener])
         try:
             self._announce()
+            gc.freeze()
+            gc.enable()
             await self._state.harness.start()
             await self._stopping.wait()
         finally:

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import ValidationError
 
@@ -24,8 +24,6 @@ from holaboss_runtime.agents.resources import from_document
 from holaboss_runtime.agents.service import Agents
 from holaboss_runtime.agents.substrate import read_prompts, read_substrate
 from holaboss_runtime.harness.contract import Mount, ToolPermission
-from holaboss_runtime.runs.agent_context.build import build_context
-from holaboss_runtime.runs.agent_context.model import ContextInputs, ToolUse
 from holaboss_runtime.runs.ports import Models
 from holaboss_runtime.runs.prepare import HISTORY_CHARS, package_of, proxy_headers, sealed
 from holaboss_runtime.runs.profile import (
@@ -41,6 +39,9 @@ from holaboss_runtime.store.harness_history import HistoryRow
 from holaboss_runtime.store.inputs import InputRecord
 from holaboss_runtime.store.records import Records
 from holaboss_runtime.store.sessions import SessionRecord
+
+if TYPE_CHECKING:
+    from holaboss_runtime.runs.agent_context.model import ContextInputs, ToolUse
 
 RECENT_EVENTS = 200
 RECENT_LEARNINGS = 50
@@ -87,6 +88,8 @@ class AgentProfile:
         session_id = run.session.session_id
         tools = agent.posture.select(agent.config.tools.select(executor.tool_names))
         history = self._records.harness_history.newest(session_id, max_chars=HISTORY_CHARS)
+        from holaboss_runtime.runs.agent_context.build import build_context  # not before there is an agent
+
         context = build_context(self._inputs(run, compiled, agent, tools, history))
         if context.history_chars < HISTORY_CHARS:
             history = self._records.harness_history.newest(session_id, max_chars=context.history_chars)
@@ -119,6 +122,8 @@ class AgentProfile:
         tools: tuple[str, ...],
         history: list[HistoryRow],
     ) -> ContextInputs:
+        from holaboss_runtime.runs.agent_context.model import ContextInputs
+
         session_id = run.session.session_id
         events = [self._event(taken) for taken in run.inputs]
         latest = self._records.turns.latest(session_id)

@@ -1,22 +1,29 @@
-"""The files of the agent layer as one thing: kept in step while a server lives, written anew, and taken in."""
+"""The files of the agent layer as one thing: kept in step while a server lives, written anew, and taken in.
+
+What does the work is loaded when it is first needed, which a desktop without agents never does.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from holaboss_client.inspection import FileProblem, ImportedTree, RebuiltProjections
 from holaboss_runtime.agents.service import Agents
 from holaboss_runtime.errors import DomainError
 from holaboss_runtime.sessions.projections import problems
-from holaboss_runtime.sessions.projections.importer import Importer, ImportReport
 from holaboss_runtime.sessions.projections.keeper import Keeper
-from holaboss_runtime.sessions.projections.projector import FlushReport, Projector
-from holaboss_runtime.sessions.projections.rebuilding import Rebuilder
 from holaboss_runtime.sessions.publishing import Publisher
 from holaboss_runtime.store.records import Records
+
+if TYPE_CHECKING:
+    from holaboss_runtime.sessions.projections.importer import Importer
+    from holaboss_runtime.sessions.projections.projector import Projector
+    from holaboss_runtime.sessions.projections.rebuilding import Rebuilder
 
 log = logging.getLogger(__name__)
 
@@ -38,31 +45,53 @@ class AgentFiles:
         self._publish = publisher
         self._agents = agents
         self._notify = notify
-        self._projector = Projector(records, agents.tree.root)
-        self._importer = Importer(records, agents, private=private)
-        self._rebuilder = Rebuilder(records, self._projector, agents.tree.root)
-        self._keeper = Keeper(self._projector, records.outbox)
+        self._private = private
+        self._keeper = Keeper(self.flush, records.outbox)
         self._working = asyncio.Lock()
+
+    @cached_property
+    def _projector(self) -> Projector:
+        from holaboss_runtime.sessions.projections.projector import Projector
+
+        return Projector(self._records, self._agents.tree.root)
+
+    @cached_property
+    def _importer(self) -> Importer:
+        from holaboss_runtime.sessions.projections.importer import Importer
+
+        return Importer(self._records, self._agents, private=self._private)
+
+    @cached_property
+    def _rebuilder(self) -> Rebuilder:
+        from holaboss_runtime.sessions.projections.rebuilding import Rebuilder
+
+        return Rebuilder(self._records, self._projector, self._agents.tree.root)
 
     async def start(self) -> None:
         """Take in sessions that are only there as files, then keep all files in step."""
-        report = await self.take_in()
-        for problem in report.problems:
-            log.warning("%s: %s", problem.code, problem.detail)
+        await self.take_in()
         self._keeper.start()
 
-    async def take_in(self) -> ImportReport:
-        """Agents and sessions that are only there as files become rows."""
-        return await self._importer.import_new()
+    async def take_in(self) -> None:
+        """Agents and sessions that are only there as files become rows; what is wrong with them is logged."""
+        if not self._agents.tree.agents.is_dir():
+            return
+        report = await self._importer.import_new()
+        for problem in report.problems:
+            log.warning("%s: %s", problem.code, problem.detail)
+        if report.sessions:
+            await self.flush()
 
     async def close(self) -> None:
         """Write what is still noted; what cannot be written stays noted."""
         await self._keeper.close()
         await self.flush()
 
-    async def flush(self) -> FlushReport:
-        """Make the files show everything that is committed."""
-        return await self._projector.flush()
+    async def flush(self) -> bool:
+        """Make the files show everything that is committed; whether they do."""
+        if not self._records.outbox.agents():
+            return True
+        return (await self._projector.flush()).complete
 
     async def rebuild_projections(self, agent_id: str | None = None) -> RebuiltProjections:
         """Every file of an agent, or of all, from the database; the old ones stay beside them under another name.

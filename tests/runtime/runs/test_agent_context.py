@@ -9,7 +9,8 @@ import pytest
 
 from holaboss_client.agents import PendingAction, ResourceAttachment, ScheduledWake, SessionEvent
 from holaboss_runtime.runs import prepare
-from holaboss_runtime.runs.agent_context import AgentContext, ContextInputs, build_context
+from holaboss_runtime.runs.agent_context.build import build_context
+from holaboss_runtime.runs.agent_context.model import AgentContext, ContextInputs
 from holaboss_runtime.runs.agent_context.texts import BASE_RULES, LOOP_CONTRACT
 from holaboss_runtime.runs.directive import Directive, parse_directive
 

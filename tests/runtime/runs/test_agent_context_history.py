@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holaboss_client.agents import PendingAction, ResourceAttachment, SessionEvent
-from holaboss_runtime.runs.agent_context import AgentContext, ContextInputs, build_context
 from holaboss_runtime.runs.agent_context.budget import TOOL_TOKENS, clip, shares
+from holaboss_runtime.runs.agent_context.build import build_context
 from holaboss_runtime.runs.agent_context.history import select, window
+from holaboss_runtime.runs.agent_context.model import AgentContext, ContextInputs
 
 
 def event(seq: int, type_: str, *, pending: bool = False, **payload: Any) -> SessionEvent:

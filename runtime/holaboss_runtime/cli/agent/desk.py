@@ -63,11 +63,7 @@ class Desk:
         self.sessions.recover()
         if not imports:
             return
-        report = await self.sessions.files.take_in()
-        if report.sessions:
-            await self.sessions.files.flush()
-        for problem in report.problems:
-            log.warning("%s: %s", problem.code, problem.detail)
+        await self.sessions.files.take_in()
 
     def alone(self) -> None:
         """The server is gone. What it left is recovered at once, because its leases are dead with it."""

@@ -1,10 +1,5 @@
 """What the model of an agent session is told at one wake: the prompt profile `session`.
 
-`build_context` turns plain inputs into prompt sections and the newest user message, and keeps every part within the
-model's window. It deliberately reads nothing itself: no file, no row, no clock.
+`build.build_context` turns plain inputs into prompt sections and the newest user message, and keeps every part within
+the model's window. It deliberately reads nothing itself: no file, no row, no clock.
 """
-
-from holaboss_runtime.runs.agent_context.build import build_context
-from holaboss_runtime.runs.agent_context.model import AgentContext, ContextInputs
-
-__all__ = ["AgentContext", "ContextInputs", "build_context"]

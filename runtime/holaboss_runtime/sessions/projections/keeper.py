@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 
-from holaboss_runtime.sessions.projections.projector import Projector
 from holaboss_runtime.store.outbox import Outbox
 
 log = logging.getLogger(__name__)
@@ -17,8 +17,10 @@ TRY_AGAIN_S = 30.0
 
 
 class Keeper:
-    def __init__(self, projector: Projector, outbox: Outbox) -> None:
-        self._projector = projector
+    """`flush` writes what is noted and says whether all of it could be written."""
+
+    def __init__(self, flush: Callable[[], Awaitable[bool]], outbox: Outbox) -> None:
+        self._flush = flush
         self._outbox = outbox
         self._task: asyncio.Task[None] | None = None
 
@@ -35,7 +37,7 @@ class Keeper:
         while True:
             ticket = self._outbox.signal.ticket()
             try:
-                complete = (await self._projector.flush()).complete
+                complete = await self._flush()
             except Exception:
                 # A database that is full or locked must not end this for good.
                 log.exception("could not write the files of agents; trying again in %s s", TRY_AGAIN_S)
