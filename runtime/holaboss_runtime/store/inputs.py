@@ -222,7 +222,8 @@ class InputRecords:
         """When the next input that was not available at `now` becomes so. Ask with the `now` of `next_ready`, or an
         input that became available between the two questions is forgotten."""
         due = self._database.scalar(
-            "SELECT min(available_at) FROM agent_session_inputs WHERE status = 'QUEUED' AND available_at > ?",
+            "SELECT min(available_at) FROM agent_session_inputs WHERE status = 'QUEUED' AND available_at <> ''"
+            " AND available_at > ?",
             (now,),
         )
         return None if due is None else str(due)

@@ -37,6 +37,9 @@ CREATE INDEX session_events_by_wake ON session_events (wake_id, seq);
 CREATE INDEX session_events_by_type ON session_events (session_id, type, seq);
 
 ALTER TABLE agent_session_inputs ADD COLUMN event_type TEXT NOT NULL DEFAULT 'user.message';
+-- Only what waits for its time is in it: hardly ever anything.
+DROP INDEX inputs_due;
+CREATE INDEX inputs_due ON agent_session_inputs (available_at) WHERE status = 'QUEUED' AND available_at <> '';
 CREATE INDEX inputs_claimed ON agent_session_inputs (session_id, claimed_until) WHERE status = 'CLAIMED';
 
 ALTER TABLE wakes ADD COLUMN reason TEXT NOT NULL DEFAULT 'worker';
