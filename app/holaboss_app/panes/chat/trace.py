@@ -44,7 +44,7 @@ class TraceHeader(QAbstractButton):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def describe(self, icon: str, title: str, summary: str, mark: str, state: str) -> None:
-        """`mark` is `done`, `failed`, `running`, `waiting` or empty; `state` is the same in words, for screen readers."""
+        """`mark` is `done`, `failed`, `running`, `waiting` or empty; `state` says it in words, for screen readers."""
         self._icon, self._title, self._summary, self._mark = icon, title, summary, mark
         self.setAccessibleName(", ".join(part for part in (title, summary, state) if part))
         self.setToolTip(summary if len(summary) > 40 else "")
