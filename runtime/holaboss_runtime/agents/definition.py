@@ -126,12 +126,6 @@ def load_config(path: Path) -> tuple[AgentConfig, Document]:
     return _read(document, fail), document
 
 
-def parse_config(raw: bytes, path: Path) -> AgentConfig:
-    """The meaning of a document that is not in place yet; `path` is for the sentences."""
-    fail = _fail(path)
-    return _read(parse_document(raw, fail), fail)
-
-
 def scaffold(provider: str | None, model: str | None, path: Path) -> bytes:
     """The first `agent.json` of an agent. Raises `agent_config_invalid` for values no agent can have."""
     base = AgentConfig()

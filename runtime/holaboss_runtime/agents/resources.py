@@ -164,19 +164,6 @@ def setup_fingerprint(resources: Sequence[ResourceAttachment]) -> str:
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
-def as_document(resource: ResourceAttachment) -> dict[str, Any]:
-    """As the files of the tree spell it."""
-    return {
-        "id": resource.id,
-        "kind": resource.kind,
-        "role": resource.role,
-        "sourceRef": resource.source_ref,
-        "mountPath": resource.mount_path,
-        "access": resource.access,
-        "metadata": {"prompt": resource.prompt},
-    }
-
-
 def from_document(document: Mapping[str, Any], session_id: str) -> ResourceAttachment:
     """An attachment of a file or a row, in either spelling of fields and kinds.
 

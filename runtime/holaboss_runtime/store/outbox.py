@@ -87,10 +87,6 @@ class Outbox:
         if self.follows(session_id):
             self._note(session_id, stream, None)
 
-    def append_agent(self, agent_id: str, stream: str, record: Mapping[str, Any]) -> None:
-        """A line for a file of the agent itself, from outside any session."""
-        self._note_agent(agent_id, stream, encode(record))
-
     def mark_agent(self, agent_id: str, stream: str) -> None:
         self._note_agent(agent_id, stream, None)
 

@@ -324,6 +324,8 @@ class InputQueue:
 
         Inputs of a run that has not ended are left to the recovery of runs. Returns each as it is now.
         """
+        if not self._database.tuples(_LOST, (utc_now(),)):
+            return []  # asked all the time, and hardly ever anything: that must not cost a write
         with self._database.transaction():
             lost = [_record(row) for row in self._database.tuples(_LOST, (utc_now(),))]
             for item in lost:

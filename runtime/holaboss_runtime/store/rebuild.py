@@ -106,17 +106,11 @@ class Families:
     def known_sessions(self, session_ids: Collection[str]) -> set[str]:
         return self._known("agent_sessions", "session_id", session_ids)
 
-    def known_environments(self, environment_ids: Collection[str]) -> set[str]:
-        return self._known("environments", "environment_id", environment_ids)
-
     def known_events(self, event_ids: Collection[str]) -> set[str]:
         return self._known("session_events", "event_id", event_ids)
 
     def known_wakes(self, wake_ids: Collection[str]) -> set[str]:
         return self._known("session_wakes", "id", wake_ids)
-
-    def known_actions(self, action_ids: Collection[str]) -> set[str]:
-        return self._known("pending_actions", "id", action_ids)
 
     def free_seqs(self, wanted: Sequence[int | None]) -> list[int]:
         """Numbers for the events of one session: the ones they had where all of them are free and rise, else new ones

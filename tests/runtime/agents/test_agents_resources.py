@@ -12,8 +12,9 @@ import pytest
 from holaboss_client.agents import AttachResource, ResourceAttachment
 from holaboss_client.base import new_id
 from holaboss_runtime.agents import resources
-from holaboss_runtime.agents.resources import Owner, as_document, from_document, setup_fingerprint
+from holaboss_runtime.agents.resources import Owner, from_document, setup_fingerprint
 from holaboss_runtime.errors import DomainError
+from holaboss_runtime.sessions.projections.documents import resource_document
 from tests.runtime.agents.place import Place
 
 
@@ -224,7 +225,7 @@ def test_either_spelling_of_a_kind_is_understood(stored: dict[str, Any], kind: s
 
 def test_a_resource_survives_its_document_and_its_row(place: Place, owner: Owner) -> None:
     for one in defaults(place, owner):
-        assert from_document(as_document(one), owner.session_id) == one
+        assert from_document(resource_document(one.model_dump()), owner.session_id) == one
         assert from_document(one.model_dump(), owner.session_id) == one
 
 

@@ -80,15 +80,6 @@ class Projector:
         """Whether the files of a session are behind the database."""
         return self._outbox.stale(session_id)
 
-    async def repair_all(self, agent_id: str | None = None) -> FlushReport:
-        """Compare every file with the database, of one agent or of all, and mend what differs."""
-        self.mark_all(agent_id)
-        return await self.flush()
-
-    def repair_all_now(self, agent_id: str | None = None) -> FlushReport:
-        self.mark_all(agent_id)
-        return self.flush_now()
-
     def mark_all(self, agent_id: str | None = None) -> None:
         with self._database.transaction():
             self._families.mark_all(self._families.agents() if agent_id is None else [agent_id])

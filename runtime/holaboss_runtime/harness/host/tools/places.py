@@ -68,10 +68,6 @@ class Areas:
         real = _parts(root.as_posix()) or WORKSPACE
         self._by_parts = {WORKSPACE: self.workspace, real: self.workspace} | self._mounts
 
-    @property
-    def any_mounts(self) -> bool:
-        return bool(self._mounts)
-
     def locate(self, path: str, *, for_writing: bool = False) -> Place:
         """The real path behind what a model wrote. Raises `PlaceError` when it leads anywhere it must not."""
         area, inside = self._area_of(path)
