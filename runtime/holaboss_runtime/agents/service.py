@@ -17,7 +17,7 @@ from holaboss_runtime.agents import definition, providers
 from holaboss_runtime.agents.definition import AgentConfig
 from holaboss_runtime.agents.documents import Document
 from holaboss_runtime.agents.environments import Environments
-from holaboss_runtime.agents.files import Stamp, replace, stamp_of, write_new
+from holaboss_runtime.agents.files import Stamp, stamp_of, write_new
 from holaboss_runtime.agents.ids import check_agent_id
 from holaboss_runtime.agents.substrate import (
     MEMORY,
@@ -108,25 +108,6 @@ class Agents:
         if source == FROM_WORKSPACE:
             return self._prepare_workspace(agent_id, found, provider, model)
         return self._prepare_file(agent_id, found, provider, model)
-
-    def configure(
-        self, agent_id: str, *, provider: str | None = None, model: str | None = None
-    ) -> AgentDefinition:
-        """Give an agent another provider or model; a new provider without a model gets its usual one.
-
-        Everything else in its file stays as it is. Raises `DomainError`: `agent_not_found`, `agent_config_invalid`,
-        conflict `agent_is_workspace`.
-        """
-        record = self.record(agent_id)
-        if record.source == FROM_WORKSPACE:
-            raise _is_workspace(agent_id)
-        path = self._config_file(record)
-        config, document = definition.load_config(path)
-        if provider is None and model is None:
-            model = config.model
-        replace(path, definition.with_identity(document, provider or config.provider, model, path))
-        self.config(agent_id)
-        return self.get(agent_id)
 
     def config(self, agent_id: str) -> AgentConfig:
         """What the agent is allowed and how it runs, read again when its file was saved since.

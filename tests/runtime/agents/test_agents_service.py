@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -124,19 +123,6 @@ def test_a_linked_file_is_refused(place: Place, tmp_path: Path) -> None:
     assert code_of(lambda: place.agents.config("alpha")) == "agent_tree_link"
 
 
-def test_another_model_is_written_into_the_file(place: Place) -> None:
-    place.agents.ensure("alpha")
-    path = place.tree.agent_config("alpha")
-    document = json.loads(path.read_text())
-    path.write_text(json.dumps({**document, "mine": [1]}))
-    changed = place.agents.configure("alpha", provider="claude")
-    assert (changed.provider, changed.model) == ("claude-cli", "opus")
-    assert json.loads(path.read_text())["mine"] == [1]
-    assert place.agents.configure("alpha", model="haiku").model == "haiku"
-    assert place.agents.configure("alpha", provider="default").model == "default"
-    assert code_of(lambda: place.agents.configure("nobody", model="m")) == "agent_not_found"
-
-
 def desktop_workspace(place: Place, tmp_path: Path, workspace_id: str = "w1") -> Path:
     folder = tmp_path / workspace_id
     folder.mkdir()
@@ -157,7 +143,6 @@ def test_a_workspace_of_the_desktop_is_an_agent(place: Place, tmp_path: Path) ->
     assert files_below(folder) == before
     assert files_below(place.tree.agent("w1")) == set()
     assert code_of(lambda: place.agents.ensure("w1", model="m")) == "agent_is_workspace"
-    assert code_of(lambda: place.agents.configure("w1", model="m")) == "agent_is_workspace"
     (folder / "workspace.yaml").write_text("agents:\n  id: workspace.general\n")
     assert place.agents.get("w1").model == "default"
     (folder / "workspace.yaml").write_text("agents: []\n")
