@@ -177,6 +177,7 @@ async def test_beside_a_server_exactly_one_run(
     assert stopped.field("executed") == "0"
     assert again.out.splitlines()[0] == "wake: no-op"
     assert again.field("skippedReason") == "idle"
+    assert "shows what has run already" in again.err
     assert shell.answers(session) == ["Reviewed by the server."]
     assert len(provider.requests) == 1
     async with served.client() as client:

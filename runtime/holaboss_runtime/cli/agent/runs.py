@@ -140,6 +140,10 @@ def remarks(report: WakeReport, *, beside_server: bool) -> list[str]:
     """What a person has to know, whatever the form of the output."""
     if report.skipped == "waits_for_key":
         return [key_sentence(report, beside_server=beside_server)]
+    if report.skipped == "idle" and beside_server:
+        return [
+            f"Nothing waits here. `agent session events --session {report.session_id}` shows what has run already."
+        ]
     if report.executed and code_of(report) != DONE:
         message = (report.error or {}).get("message") or "The run failed."
         return [f"Wake failed: {message}"]
