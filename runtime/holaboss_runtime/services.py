@@ -15,6 +15,8 @@ from holaboss_runtime.config.document import ConfigFile
 from holaboss_runtime.config.environment import Environment
 from holaboss_runtime.config.service import ConfigService
 from holaboss_runtime.harness.native import NativeHarness
+from holaboss_runtime.harness.services import HostServices
+from holaboss_runtime.harness.toolbox import Toolbox
 from holaboss_runtime.sessions.service import Sessions
 from holaboss_runtime.store.change_log import ChangeLog
 from holaboss_runtime.store.database import Database
@@ -70,7 +72,8 @@ def compose(plan: Plan, database: Database) -> Services:
         hidden=plan.hidden,
     )
     workspaces = WorkspaceRegistry(database, changes, plan.root)
-    harness = NativeHarness(hosts=plan.hosts)
+    toolbox, host_services = Toolbox(), HostServices()
+    harness = NativeHarness(hosts=plan.hosts, toolbox=toolbox, services=host_services)
     agents = Agents(database, AgentTree(plan.agent_root), workspaces, changes)
     sessions = Sessions(
         database,
@@ -79,6 +82,7 @@ def compose(plan: Plan, database: Database) -> Services:
         config,
         harness,
         agents,
+        toolbox=toolbox,
         concurrency=plan.concurrency,
         owner_kind=plan.owner,
         orders_s=plan.orders_s,

@@ -11,7 +11,9 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-CONTRACT_VERSION = 2
+from holaboss_runtime.permissions.model import PermissionPolicy, PermissionRule
+
+CONTRACT_VERSION = 3
 
 WireProtocol = Literal["openai_chat", "openai_responses", "anthropic_messages"]
 
@@ -37,7 +39,6 @@ class HistoryEntry(ContractModel):
     payload: Any
 
 
-ToolPermission = Literal["always_allow", "always_ask", "deny"]
 ActionKind = Literal["tool_confirmation", "custom_tool", "question"]
 
 
@@ -57,13 +58,118 @@ class Mount(ContractModel):
     access: Literal["read_only", "read_write"] = "read_only"
 
 
+class RuntimeTool(ContractModel):
+    """A tool that needs what only the runtime has: the host asks for it through its pipe and waits `timeout_s`.
+
+    `hidden` ones are found by tool search only.
+    """
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+    mutates: bool = True
+    hidden: bool = False
+    timeout_s: float = 30.0
+
+
+class McpServerConfig(ContractModel):
+    """How to reach a server. `local` is a command and talks over its pipes, `remote` an address.
+
+    `transport` matters for remote ones: `auto` tries Streamable HTTP and falls back to server-sent events. Values of
+    `environment` and `headers` are resolved: they may be secrets, and live in memory and on the pipe only.
+    """
+
+    type: Literal["local", "remote"]
+    enabled: bool = True
+    command: list[str] = Field(default_factory=list[str])
+    environment: dict[str, str] = Field(default_factory=dict[str, str], repr=False)
+    url: str | None = None
+    headers: dict[str, str] = Field(default_factory=dict[str, str], repr=False)
+    transport: Literal["auto", "http", "sse"] = "auto"
+    timeout_s: float = 30.0
+
+
+class McpServer(ContractModel):
+    """`name` is the id in `workspace.yaml`. One process or connection serves every run of the workspace."""
+
+    name: str
+    config: McpServerConfig
+
+
+class McpToolRef(ContractModel):
+    """One tool a run may see; `tool_id` is `server.tool`. A server without any is taken with all it offers."""
+
+    tool_id: str
+    server_id: str
+    tool_name: str
+
+
+class Attachment(ContractModel):
+    """Something the person added to the message: a file or folder of the workspace."""
+
+    workspace_path: str
+    name: str = ""
+    kind: Literal["image", "file", "folder"] = "file"
+    mime_type: str | None = None
+
+
+class ModelFacts(ContractModel):
+    """What the catalogue knows of the model; sizes in tokens."""
+
+    context_window: int = 65_536
+    max_output: int = 8_192
+    takes_images: bool = True
+    reasons: bool | None = None
+    """Whether it thinks on request; None where nobody knows."""
+
+
+class SearchClient(ContractModel):
+    """Who answers `web_search`: `native` is the provider of the model itself, `keyless` a library."""
+
+    provider: Literal["native", "keyless", "exa", "tavily", "brave"] = "keyless"
+    api_key: str = Field(default="", repr=False)
+
+
+class ImageClient(ContractModel):
+    """Who draws for `image_generate`."""
+
+    provider_id: str
+    model_id: str
+    kind: Literal["openai_images", "openrouter_chat", "gemini"]
+    base_url: str
+    api_key: str = Field(repr=False)
+
+
 class PendingCall(ContractModel):
-    """A call that a run could not make, because a person or a program outside has to decide or answer first."""
+    """A call that a run could not make, because a person or a program outside has to decide or answer first.
+
+    `reason` says why it is asked; `suggestions` are rules the person may keep with their answer, the narrowest first.
+    """
 
     call_id: str
     kind: ActionKind
     tool_name: str
     tool_args: dict[str, Any] = Field(default_factory=dict[str, Any])
+    reason: str = ""
+    suggestions: list[PermissionRule] = Field(default_factory=list[PermissionRule])
+
+
+class NewOutput(ContractModel):
+    """Something a run made that is worth finding again; it becomes an `Output` when the turn is committed."""
+
+    output_id: str
+    output_type: str
+    title: str
+    file_path: str
+    metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
+
+
+class Denial(ContractModel):
+    """A call that was refused by a rule."""
+
+    call_id: str
+    tool_name: str
+    reason: str
 
 
 class ActionDecision(ContractModel):
@@ -100,16 +206,25 @@ class RunPackage(ContractModel):
     instruction: str
     system_prompt: str
     context_messages: list[str] = Field(default_factory=list[str])
+    attachments: list[Attachment] = Field(default_factory=list[Attachment])
+    image_urls: list[str] = Field(default_factory=list[str])
     provider_id: str
     provider_name: str
     """For sentences; the id is for programs."""
     model_id: str
     model_client: ModelClient
+    model_facts: ModelFacts = Field(default_factory=ModelFacts)
     thinking_value: str | None = None
     history: list[HistoryEntry] = Field(default_factory=list[HistoryEntry])
     tools: list[str] = Field(default_factory=list[str])
-    permissions: dict[str, ToolPermission] = Field(default_factory=dict[str, ToolPermission])
-    """By tool name; a tool that is not named is always allowed."""
+    runtime_tools: list[RuntimeTool] = Field(default_factory=list[RuntimeTool])
+    permissions: PermissionPolicy = Field(default_factory=PermissionPolicy)
+    mcp_servers: list[McpServer] = Field(default_factory=list[McpServer])
+    mcp_tool_refs: list[McpToolRef] = Field(default_factory=list[McpToolRef])
+    workspace_skill_dirs: list[str] = Field(default_factory=list[str])
+    """Folders with a `SKILL.md`, in order; where two have the same id, the first counts."""
+    web_search: SearchClient | None = None
+    image_generation: ImageClient | None = None
     custom_tools: list[CustomTool] = Field(default_factory=list[CustomTool])
     mounts: list[Mount] = Field(default_factory=list[Mount])
     decisions: list[ActionDecision] = Field(default_factory=list[ActionDecision])
@@ -138,6 +253,11 @@ class RunResult(ContractModel):
     changed_paths: list[str] = Field(default_factory=list[str])
     pending: list[PendingCall] = Field(default_factory=list[PendingCall])
     """Calls that wait; the terminal event then has the status `waiting_user`."""
+    outputs: list[NewOutput] = Field(default_factory=list[NewOutput])
+    denials: list[Denial] = Field(default_factory=list[Denial])
+    """With `may_ask` off, a denial of what would have been asked parks the run: its session waits for a person."""
+    containment: str | None = None
+    """What held the commands of this run, by name (`none` for nothing); None when there were none."""
 
 
 class AdapterCapabilities(ContractModel):

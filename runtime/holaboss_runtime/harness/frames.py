@@ -1,8 +1,9 @@
 """The frames between runtime and harness host: one JSON object per line, at most 16 MiB, UTF-8.
 
-runtime → host: `run.start` (a `RunPackage`), `run.cancel`, `tool.result`, `warm`, `ping`;
-host → runtime: `hello`, `event`, `tool.call`, `done`, `group`, `pong`.
-`run_id` names the run, so that one host carries many at once.
+runtime → host: `run.start` (a `RunPackage`), `run.cancel`, `tool.result`, `ask`, `service.result`, `warm`, `ping`;
+host → runtime: `hello`, `event`, `tool.call`, `done`, `answer`, `service.call`, `group`, `pong`.
+`run_id` names the run, so that one host carries many at once. What belongs to no run goes as `ask` and `answer` in one
+direction, as `service.call` and `service.result` in the other.
 """
 
 from __future__ import annotations
@@ -29,12 +30,49 @@ class RunCancel(ContractModel):
 
 
 class ToolResult(ContractModel):
-    """Answer to a `tool.call`: a tool that needs the store runs in the runtime."""
+    """Answer to a `tool.call`: `text` is for the model, `details` for whoever shows the call."""
 
     kind: Literal["tool.result"] = "tool.result"
     run_id: str
     call_id: str
-    result: Any = None
+    text: str = ""
+    details: dict[str, Any] = Field(default_factory=dict[str, Any])
+    error: bool = False
+
+
+class HostAsk(ContractModel):
+    """Something the runtime wants of a host outside any run, such as the state of its MCP servers."""
+
+    kind: Literal["ask"] = "ask"
+    ask_id: str
+    name: str
+    arguments: dict[str, Any] = Field(default_factory=dict[str, Any], repr=False)
+
+
+class HostAnswer(ContractModel):
+    """`error` is a sentence; `code` names it for programs."""
+
+    kind: Literal["answer"] = "answer"
+    ask_id: str
+    result: Any = Field(default=None, repr=False)
+    error: str | None = None
+    code: str | None = None
+
+
+class ServiceCall(ContractModel):
+    """Something a host wants of the runtime outside any run, such as a stored secret. Without a `call_id` it is news
+    that nobody answers."""
+
+    kind: Literal["service.call"] = "service.call"
+    call_id: str | None = None
+    name: str
+    arguments: dict[str, Any] = Field(default_factory=dict[str, Any], repr=False)
+
+
+class ServiceResult(ContractModel):
+    kind: Literal["service.result"] = "service.result"
+    call_id: str
+    result: Any = Field(default=None, repr=False)
     error: str | None = None
 
 
@@ -94,8 +132,10 @@ class HostPong(ContractModel):
     kind: Literal["pong"] = "pong"
 
 
-ToHostFrame = RunStart | RunCancel | ToolResult | HostWarm | HostPing
-FromHostFrame = HostHello | HostEvent | ToolCall | RunDone | ProcessGroup | HostPong
+ToHostFrame = RunStart | RunCancel | ToolResult | HostAsk | ServiceResult | HostWarm | HostPing
+FromHostFrame = (
+    HostHello | HostEvent | ToolCall | RunDone | HostAnswer | ServiceCall | ProcessGroup | HostPong
+)
 
 TO_HOST: TypeAdapter[ToHostFrame] = TypeAdapter(Annotated[ToHostFrame, Field(discriminator="kind")])
 FROM_HOST: TypeAdapter[FromHostFrame] = TypeAdapter(Annotated[FromHostFrame, Field(discriminator="kind")])

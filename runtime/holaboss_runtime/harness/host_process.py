@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import suppress
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -19,6 +20,8 @@ from holaboss_runtime.harness.frames import (
     FROM_HOST,
     MAX_FRAME_BYTES,
     FromHostFrame,
+    HostAnswer,
+    HostAsk,
     HostEvent,
     HostHello,
     HostPing,
@@ -27,10 +30,14 @@ from holaboss_runtime.harness.frames import (
     RunCancel,
     RunDone,
     RunStart,
+    ServiceCall,
+    ServiceResult,
     ToolCall,
     ToolResult,
     encode,
 )
+from holaboss_runtime.harness.services import HostAskError, HostServices
+from holaboss_runtime.harness.toolbox import Caller, Toolbox
 from holaboss_runtime.processes import (
     child_environment,
     kill_group,
@@ -51,8 +58,9 @@ _LONGEST_LOG_LINE = 64 * 1024
 class CarriedRun:
     """The runtime's end of a run: its events, then `None` if the host was lost before the run ended."""
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, run_id: str, caller: Caller) -> None:
         self.run_id = run_id
+        self.caller = caller
         self._queue: asyncio.Queue[RunnerEvent | None] = asyncio.Queue(QUEUED_EVENTS)
         self._abandoned = False
 
@@ -73,8 +81,12 @@ class CarriedRun:
 class HostProcess:
     """A running child. `serve` must be running for anything to arrive."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, toolbox: Toolbox, services: HostServices) -> None:
         self._process = process
+        self._toolbox = toolbox
+        self._services = services
+        self._calls: dict[asyncio.Task[None], str] = {}
+        self._asked: dict[str, asyncio.Future[Any]] = {}
         self._runs: dict[str, CarriedRun] = {}
         self._groups: set[int] = set()
         self._busy = asyncio.Event()
@@ -84,7 +96,7 @@ class HostProcess:
         self.lost = asyncio.Event()
 
     @classmethod
-    async def spawn(cls) -> HostProcess:
+    async def spawn(cls, toolbox: Toolbox, services: HostServices) -> HostProcess:
         """Start a child; it is not warm yet. Raises `OSError` when the program cannot be started."""
         process = await asyncio.create_subprocess_exec(
             *self_command("harness-host"),
@@ -96,7 +108,7 @@ class HostProcess:
             limit=MAX_FRAME_BYTES + 1,
             start_new_session=True,
         )
-        return cls(process)
+        return cls(process, toolbox, services)
 
     @property
     def pid(self) -> int:
@@ -115,7 +127,7 @@ class HostProcess:
 
     def open(self, package: RunPackage) -> CarriedRun:
         """Start a run. Raises `ValueError` when the package is too large for a frame."""
-        run = CarriedRun(new_id())
+        run = CarriedRun(new_id(), Caller.of(package))
         frame = encode(RunStart(run_id=run.run_id, package=package))
         self._runs[run.run_id] = run
         self._write(frame)
@@ -131,6 +143,20 @@ class HostProcess:
         self.cancel(run, "abandoned")
         run.abandon()
         self._drop(run.run_id)
+
+    async def ask(self, name: str, arguments: dict[str, Any], timeout_s: float) -> Any:  # noqa: ANN401
+        """What the host answers outside any run. Raises `HostAskError`, also when it is lost or too slow."""
+        ask_id = new_id()
+        answer = asyncio.get_running_loop().create_future()
+        self._asked[ask_id] = answer
+        try:
+            self.send(HostAsk(ask_id=ask_id, name=name, arguments=arguments))
+            async with asyncio.timeout(timeout_s):
+                return await answer
+        except TimeoutError as error:
+            raise HostAskError("host_timeout", f"The executor did not answer {name} in time.") from error
+        finally:
+            self._asked.pop(ask_id, None)
 
     def send(self, frame: ContractModel) -> None:
         self._write(encode(frame))
@@ -163,11 +189,58 @@ class HostProcess:
             elif isinstance(frame, HostHello):
                 self.ready.set()
             elif isinstance(frame, ToolCall):
-                self.send(
-                    ToolResult(run_id=frame.run_id, call_id=frame.call_id, error="There is no such tool.")
-                )
+                self._begin(frame.run_id, self._call_tool(frame))
+            elif isinstance(frame, ServiceCall):
+                self._begin("", self._call_service(frame))
+            elif isinstance(frame, HostAnswer):
+                self._answered(frame)
             else:
                 assert isinstance(frame, HostPong)
+
+    def _begin(self, run_id: str, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._calls[task] = run_id
+        task.add_done_callback(self._calls.pop)
+
+    async def _call_tool(self, frame: ToolCall) -> None:
+        if (run := self._runs.get(frame.run_id)) is None:
+            return
+        answer = await self._toolbox.call(run.caller, frame.name, frame.arguments)
+        result = ToolResult(
+            run_id=frame.run_id,
+            call_id=frame.call_id,
+            text=answer.text,
+            details=answer.details,
+            error=answer.error,
+        )
+        try:
+            self.send(result)
+        except ValueError:
+            too_large: dict[str, Any] = {
+                "text": f"The answer of {frame.name} is too large.",
+                "details": {},
+                "error": True,
+            }
+            self.send(result.model_copy(update=too_large))
+
+    async def _call_service(self, frame: ServiceCall) -> None:
+        result, error = None, None
+        try:
+            result = await self._services.serve(frame.name, frame.arguments)
+        except Exception as problem:
+            logger.exception("the service %s failed", frame.name)
+            error = type(problem).__name__
+        if frame.call_id is not None:
+            self.send(ServiceResult(call_id=frame.call_id, result=result, error=error))
+
+    def _answered(self, frame: HostAnswer) -> None:
+        answer = self._asked.get(frame.ask_id)
+        if answer is None or answer.done():
+            return
+        if frame.error is None:
+            answer.set_result(frame.result)
+        else:
+            answer.set_exception(HostAskError(frame.code or "host_failed", frame.error))
 
     async def _frames(self) -> AsyncIterator[FromHostFrame]:
         assert self._process.stdout is not None
@@ -187,6 +260,8 @@ class HostProcess:
 
     def _drop(self, run_id: str) -> None:
         self._runs.pop(run_id, None)
+        for task in [task for task, owner in self._calls.items() if owner == run_id]:
+            task.cancel()
         if not self._runs:
             self._busy.clear()
 
@@ -223,6 +298,11 @@ class HostProcess:
         for pgid in self._groups:
             kill_group(pgid)
         await asyncio.to_thread(sweep, owner_of(self.pid))
+        for task in list(self._calls):
+            task.cancel()
+        for answer in self._asked.values():
+            if not answer.done():
+                answer.set_exception(HostAskError("host_lost", "The executor was lost."))
         for run in list(self._runs.values()):
             await run.put(None)
         self._runs.clear()

@@ -22,11 +22,16 @@ from holaboss_runtime.harness.contract import (
 )
 from holaboss_runtime.harness.frames import HostWarm
 from holaboss_runtime.harness.host_process import CarriedRun, HostProcess
+from holaboss_runtime.harness.services import HostAskError, HostServices
+from holaboss_runtime.harness.toolbox import Toolbox
 from holaboss_runtime.processes import become_subreaper
 
 logger = logging.getLogger(__name__)
 
 TOOL_NAMES = ("read", "write", "edit", "bash", "grep", "find", "ls")
+"""Of the host's own tools, in the order the model sees them."""
+
+ASK_S = 30.0
 BACKOFF_S = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 START_S = 60.0
 CANCEL_S = 2.0
@@ -50,13 +55,25 @@ class _Slot:
 
 
 class NativeHarness:
-    """`hosts` processes; one that carries runs and is silent for `stall_s` seconds is given up."""
+    """`hosts` processes; one that carries runs and is silent for `stall_s` seconds is given up.
+
+    `toolbox` holds the tools that run on this side, `services` what hosts may ask for outside a run.
+    """
 
     name = "native"
-    capabilities = AdapterCapabilities(supports_waiting_user=True)
+    capabilities = AdapterCapabilities(supports_waiting_user=True, supports_skills=True, supports_mcp=True)
     tool_names = TOOL_NAMES
 
-    def __init__(self, *, hosts: int = 1, stall_s: float = STALL_S) -> None:
+    def __init__(
+        self,
+        *,
+        hosts: int = 1,
+        stall_s: float = STALL_S,
+        toolbox: Toolbox | None = None,
+        services: HostServices | None = None,
+    ) -> None:
+        self.toolbox = toolbox or Toolbox()
+        self.services = services or HostServices()
         self._slots = [_Slot() for _ in range(max(1, hosts))]
         self._stall_s = stall_s
         self._tasks: set[asyncio.Task[None]] = set()
@@ -92,7 +109,7 @@ class NativeHarness:
                     slot.host.send(HostWarm(protocol=protocol))
 
     async def run(self, package: RunPackage, cancel: Cancellation) -> AsyncIterator[RunnerEvent]:
-        slot = self._slots[zlib.crc32(package.workspace_id.encode()) % len(self._slots)]
+        slot = self._slot_of(package.workspace_id)
         host = await self._host_in(slot, cancel)
         told = _Told()
         if host is None:
@@ -115,6 +132,31 @@ class NativeHarness:
         finally:
             stopper.cancel()
             host.forget(run)
+
+    async def ask(
+        self, workspace_id: str, name: str, arguments: dict[str, Any], *, timeout_s: float = ASK_S
+    ) -> Any:  # noqa: ANN401
+        """What the host of a workspace says outside any run. Raises `HostAskError`."""
+        slot = self._slot_of(workspace_id)
+        try:
+            async with asyncio.timeout(START_S):
+                await slot.filled.wait()
+        except TimeoutError as error:
+            raise HostAskError("host_not_ready", "The executor does not start.") from error
+        if slot.host is None:
+            raise HostAskError("host_lost", "The executor was lost.")
+        return await slot.host.ask(name, arguments, timeout_s)
+
+    async def ask_all(self, name: str, arguments: dict[str, Any], *, timeout_s: float = ASK_S) -> list[Any]:
+        """The answers of all hosts that are there; one that fails is left out."""
+        hosts = [slot.host for slot in self._slots if slot.host is not None]
+        answers = await asyncio.gather(
+            *(host.ask(name, arguments, timeout_s) for host in hosts), return_exceptions=True
+        )
+        return [answer for answer in answers if not isinstance(answer, BaseException)]
+
+    def _slot_of(self, workspace_id: str) -> _Slot:
+        return self._slots[zlib.crc32(workspace_id.encode()) % len(self._slots)]
 
     async def _host_in(self, slot: _Slot, cancel: Cancellation) -> HostProcess | None:
         """The host of a slot once it is warm; None when the run is cancelled first or none comes up."""
@@ -144,7 +186,7 @@ class NativeHarness:
         while not self._closing:
             await asyncio.sleep(BACKOFF_S[min(failures, len(BACKOFF_S) - 1)])
             try:
-                host = await HostProcess.spawn()
+                host = await HostProcess.spawn(self.toolbox, self.services)
             except OSError as error:
                 logger.error("the harness host cannot be started: %s", error)
                 failures += 1

@@ -23,7 +23,8 @@ from holaboss_runtime.agents.posture import Posture, effective_posture
 from holaboss_runtime.agents.resources import from_document
 from holaboss_runtime.agents.service import Agents
 from holaboss_runtime.agents.substrate import read_prompts, read_substrate
-from holaboss_runtime.harness.contract import Mount, ToolPermission
+from holaboss_runtime.harness.contract import Mount
+from holaboss_runtime.permissions.model import PermissionPolicy, PermissionRule
 from holaboss_runtime.runs.ports import Models
 from holaboss_runtime.runs.prepare import HISTORY_CHARS, package_of, proxy_headers, sealed
 from holaboss_runtime.runs.profile import (
@@ -86,7 +87,7 @@ class AgentProfile:
     def prepare(self, run: ClaimedRun, compiled: Compiled, executor: Executor) -> PreparedRun:
         agent: _Agent = compiled.details
         session_id = run.session.session_id
-        tools = agent.posture.select(agent.config.tools.select(executor.tool_names))
+        tools = agent.posture.select(agent.config.tools.select(executor.all_tools))
         history = self._records.harness_history.newest(session_id, max_chars=HISTORY_CHARS)
         from holaboss_runtime.runs.agent_context.build import build_context  # not before there is an agent
 
@@ -100,7 +101,8 @@ class AgentProfile:
             instruction=context.instruction,
             system_prompt=context.prompt.system_prompt,
             context_messages=context.prompt.context_messages,
-            tools=list(tools),
+            tools=[name for name in tools if name in executor.tool_names],
+            runtime_tools=[tool for tool in executor.runtime_tools if tool.name in tools],
             permissions=_permissions(agent.config, tools),
             mounts=_mounts(agent.resources),
         )
@@ -185,9 +187,10 @@ def _use(config: AgentConfig, tool: str) -> ToolUse:
     return "always_ask" if config.tools.asks(tool) else "always_allow"
 
 
-def _permissions(config: AgentConfig, tools: Sequence[str]) -> dict[str, ToolPermission]:
-    asked: dict[str, Any] = {name: _use(config, name) for name in tools}
-    return asked
+def _permissions(config: AgentConfig, tools: Sequence[str]) -> PermissionPolicy:
+    asked = [name for name in tools if config.tools.asks(name)]
+    rules = [PermissionRule(effect="always_ask", tool=name, source="agent") for name in asked]
+    return PermissionPolicy(profile="agent", rules=rules)
 
 
 def _mounts(resources: Sequence[ResourceAttachment]) -> list[Mount]:

@@ -65,7 +65,7 @@ class WorkspaceProfile:
         session_id = run.session.session_id
         history = self._records.harness_history.newest(session_id, max_chars=HISTORY_CHARS)
         resume = _unremembered_turn(session_id, history, self._records)
-        prompt = _prompt(run.lead, compiled, executor.tool_names, resume=resume)
+        prompt = _prompt(run.lead, compiled, executor.all_tools, resume=resume)
         package = _package(run, compiled, prompt, history, executor)
         return sealed(package, prompt, compiled, history, run, executor)
 
@@ -97,7 +97,7 @@ def sealed(
         workspace_checksum=compiled.checksum,
         redactor=Redactor({*executor.secrets, compiled.model.api_key}),
     )
-    manifest = {"harness": executor.name, "tools": executor.tool_names}
+    manifest = {"harness": executor.name, "tools": executor.all_tools}
     facts = RequestFacts(
         prompt_section_ids=prompt.section_ids,
         capability_manifest_fingerprint=fingerprint.of_value(manifest),
@@ -188,6 +188,7 @@ def _package(
         system_prompt=prompt.system_prompt,
         context_messages=prompt.context_messages,
         tools=list(executor.tool_names),
+        runtime_tools=list(executor.runtime_tools),
     )
 
 

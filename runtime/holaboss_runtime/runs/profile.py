@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from holaboss_runtime.harness.contract import ActionDecision, RunPackage
+from holaboss_runtime.harness.contract import ActionDecision, RunPackage, RuntimeTool
 from holaboss_runtime.runs.ports import Model
 from holaboss_runtime.store.inputs import InputRecord
 from holaboss_runtime.store.pending_actions import ActionRecord
@@ -61,11 +61,19 @@ class ClaimedRun:
 
 @dataclass(frozen=True, slots=True)
 class Executor:
-    """What is known of the harness before it runs, and what may not be written down."""
+    """What is known of the harness before it runs, and what may not be written down.
+
+    `tool_names` are its own tools; `runtime_tools` are those it may call back, for the session of this run.
+    """
 
     name: str
     tool_names: tuple[str, ...]
     secrets: frozenset[str]
+    runtime_tools: tuple[RuntimeTool, ...] = ()
+
+    @property
+    def all_tools(self) -> tuple[str, ...]:
+        return (*self.tool_names, *(tool.name for tool in self.runtime_tools))
 
 
 @dataclass(frozen=True, slots=True)

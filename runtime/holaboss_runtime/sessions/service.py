@@ -10,6 +10,7 @@ from holaboss_runtime.agents.definition import Heartbeat
 from holaboss_runtime.agents.service import Agents
 from holaboss_runtime.errors import DomainError
 from holaboss_runtime.harness.contract import Harness
+from holaboss_runtime.harness.toolbox import Toolbox
 from holaboss_runtime.runs.agent_profile import AgentProfile
 from holaboss_runtime.runs.ports import Models, Workspaces
 from holaboss_runtime.runs.prepare import WorkspaceProfile
@@ -61,11 +62,13 @@ class Sessions:
         harness: Harness,
         agents: Agents,
         *,
+        toolbox: Toolbox | None = None,
         concurrency: int = 5,
         owner_kind: str = SERVER,
         orders_s: float | None = None,
         look_s: float | None = None,
     ) -> None:
+        toolbox = toolbox or Toolbox()
         records, private = Records(database), (database.path.parent,)
         publisher = Publisher(records, changes)
         self.owners = Owners.of_database(database.path)
@@ -87,6 +90,7 @@ class Sessions:
             AgentProfile(records, agents, config),
             models=config,
             harness=harness,
+            toolbox=toolbox,
             owner=self._owner,
             orders_s=orders_s,
         )

@@ -18,6 +18,7 @@ from holaboss_client.base import utc_now
 from holaboss_client.events import TERMINAL_EVENTS, RunEvent
 from holaboss_runtime.errors import DomainError, not_found
 from holaboss_runtime.harness.contract import Harness, RunnerEvent, RunPackage
+from holaboss_runtime.harness.toolbox import Toolbox
 from holaboss_runtime.runs.ports import KEY_MISSING, Models
 from holaboss_runtime.runs.profile import ClaimedRun, Compiled, Executor, Lease, Profile
 from holaboss_runtime.runs.turn_fold import TurnFold
@@ -77,6 +78,7 @@ class Waker:
     agent_profile: Profile
     models: Models
     harness: Harness
+    toolbox: Toolbox
     owner: str
     orders_s: float | None = None
 
@@ -175,7 +177,12 @@ class Waker:
             self.publish.state(head.session_id)
 
     async def _run(self, claim: Claim, compiled: Compiled, cancel: RunCancellation, began: float) -> None:
-        executor = Executor(self.harness.name, self.harness.tool_names, self.models.live_secrets())
+        executor = Executor(
+            self.harness.name,
+            self.harness.tool_names,
+            self.models.live_secrets(),
+            tuple(self.toolbox.definitions(claim.session.kind)),
+        )
         run = ClaimedRun(claim.session, claim.input, claim.inputs, claim.wake.wake_id, claim.decisions)
         prepared = self._profile(claim.session).prepare(run, compiled, executor)
         claim = replace(claim, request=prepared.facts, backoff=compiled.backoff)

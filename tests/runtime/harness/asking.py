@@ -13,13 +13,20 @@ from holaboss_runtime.harness.contract import (
     PendingCall,
     RunnerEvent,
     RunResult,
-    ToolPermission,
     WireProtocol,
 )
+from holaboss_runtime.permissions.model import Permission, PermissionPolicy, PermissionRule
 from tests.support.scripted_provider import Reply, ToolCall, Usage, words
 
+
+def policy(default: Permission = "always_allow", **tools: Permission) -> PermissionPolicy:
+    """Rules about tools by name."""
+    rules = [PermissionRule(effect=effect, tool=name) for name, effect in tools.items()]
+    return PermissionPolicy(default=default, rules=rules)
+
+
 PROTOCOLS: list[WireProtocol] = ["openai_chat", "openai_responses", "anthropic_messages"]
-ASK: dict[str, ToolPermission] = {"bash": "always_ask"}
+ASK = policy(bash="always_ask")
 LOOKUP = CustomTool(
     name="lookup",
     description="Ask the archive.",

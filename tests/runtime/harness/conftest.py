@@ -12,7 +12,11 @@ from typing import Any
 
 import pytest
 
-from holaboss_runtime.harness.contract import ModelClient, RunnerEvent, RunPackage, WireProtocol
+from holaboss_runtime.containment.bubblewrap import Containment
+from holaboss_runtime.harness.contract import ModelClient, Mount, RunnerEvent, RunPackage, WireProtocol
+from holaboss_runtime.harness.host.commands import CommandRunner
+from holaboss_runtime.harness.host.sandbox import LocalSandbox
+from holaboss_runtime.harness.host.tools import TOOLS
 from holaboss_runtime.harness.native import TOOL_NAMES, NativeHarness
 from tests.support.processes import descendants
 from tests.support.scripted_provider import ScriptedProvider
@@ -138,3 +142,27 @@ def package(provider: ScriptedProvider, workspace: Path) -> BuildPackage:
         return RunPackage(**(defaults | fields))
 
     return build
+
+
+def local_sandbox(
+    workspace: Path, *mounts: Mount, containment: Containment | None = None, **fields: Any
+) -> LocalSandbox:
+    """The sandbox of a run in this folder, with this host's own tools; `fields` are of its package."""
+    defaults: dict[str, Any] = {
+        "workspace_id": "workspace",
+        "workspace_dir": str(workspace),
+        "session_id": "session",
+        "input_id": "input",
+        "wake_id": "wake",
+        "instruction": "",
+        "system_prompt": "",
+        "provider_id": "scripted_direct",
+        "provider_name": "Scripted",
+        "model_id": "model-1",
+        "model_client": ModelClient(protocol="openai_chat", base_url="http://127.0.0.1:1", api_key=KEY),
+        "mounts": list(mounts),
+    }
+    commands = CommandRunner(containment or Containment(None), lambda pgid, alive: None)
+    sandbox = LocalSandbox(commands, TOOLS)
+    sandbox.provision(RunPackage(**(defaults | fields)))
+    return sandbox

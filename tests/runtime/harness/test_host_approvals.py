@@ -19,6 +19,7 @@ from tests.runtime.harness.asking import (
     decide,
     ending,
     history,
+    policy,
     steps,
     told,
     waiting,
@@ -228,7 +229,7 @@ async def test_a_forbidden_tool_is_an_error_for_the_model(
     provider.enqueue(
         calls(bash("touch never"), ToolCall("lookup", {"id": 1}), ToolCall("ls", {})), say("I see.")
     )
-    permissions = {"bash": "deny", "lookup": "deny", "ls": "always_allow"}
+    permissions = policy(bash="deny", lookup="deny", ls="always_allow")
     events = await listener.run(package(protocol=protocol, permissions=permissions, custom_tools=[LOOKUP]))
     assert ending(events)[0] == "success"
     by_name = {payload["tool_name"]: payload for payload in told(events, "completed")}
@@ -249,7 +250,7 @@ async def test_a_tool_that_is_forbidden_since_does_not_run_although_approved(
     first = waiting(await listener.run(package(permissions=ASK)))
     decisions = [decide(first.pending[0])]
     resumed = await listener.run(
-        package("", permissions={"bash": "deny"}, history=history(first), decisions=decisions)
+        package("", permissions=policy(bash="deny"), history=history(first), decisions=decisions)
     )
     assert ending(resumed)[0] == "success"
     assert told(resumed, "completed")[0]["error"]
@@ -429,7 +430,7 @@ async def test_what_is_too_large_to_keep_fails_instead_of_waiting_for_ever(
 ) -> None:
     huge = ToolCall("write", {"path": "a", "content": "x" * 9_000_000})
     provider.enqueue(Answer(calls(huge), argument_size=1_000_000), say("Fine."))
-    events = await listener.run(package(permissions={"write": "always_ask"}))
+    events = await listener.run(package(permissions=policy(write="always_ask")))
     status, result = ending(events)
     assert (status, result.pending, result.history) == ("result_too_large", [], None)
 

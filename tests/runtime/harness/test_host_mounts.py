@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
+from holaboss_runtime.containment.bubblewrap import Containment
 from holaboss_runtime.harness.contract import Mount
-from holaboss_runtime.harness.host.commands import CommandRunner
-from holaboss_runtime.harness.host.containment import Containment
-from holaboss_runtime.harness.host.sandbox import LocalSandbox
 from holaboss_runtime.harness.host.tools.base import ToolOutcome
-from tests.runtime.harness.conftest import BuildPackage, Listener
+from tests.runtime.harness.conftest import BuildPackage, Listener, local_sandbox
 from tests.support.scripted_provider import ScriptedProvider, call, say
 
 pytestmark = pytest.mark.anyio
@@ -21,8 +19,7 @@ Use = Callable[..., Any]
 
 
 def hand(workspace: Path, *mounts: Mount, containment: Containment | None = None) -> Use:
-    sandbox = LocalSandbox(CommandRunner(containment or Containment(None), lambda pgid, alive: None))
-    sandbox.provision(str(workspace), mounts)
+    sandbox = local_sandbox(workspace, *mounts, containment=containment)
 
     async def execute(name: str, **arguments: Any) -> ToolOutcome:
         return await sandbox.execute(name, arguments)

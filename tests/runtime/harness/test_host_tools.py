@@ -10,22 +10,21 @@ from typing import Any
 
 import pytest
 
-from holaboss_runtime.harness.host.commands import MAX_OUTPUT_BYTES, CommandRunner
-from holaboss_runtime.harness.host.containment import Containment
+from holaboss_runtime.containment.bubblewrap import Containment
+from holaboss_runtime.harness.host.commands import MAX_OUTPUT_BYTES
 from holaboss_runtime.harness.host.sandbox import LocalSandbox
 from holaboss_runtime.harness.host.tools import TOOLS
 from holaboss_runtime.harness.host.tools.base import ToolError, ToolOutcome
 from holaboss_runtime.harness.native import TOOL_NAMES
 from holaboss_runtime.processes import become_subreaper
+from tests.runtime.harness.conftest import local_sandbox
 from tests.support.processes import descendants
 
 pytestmark = pytest.mark.anyio
 
 
 def sandbox(workspace: Path, containment: Containment | None = None) -> LocalSandbox:
-    hand = LocalSandbox(CommandRunner(containment or Containment(None), lambda pgid, alive: None))
-    hand.provision(str(workspace))
-    return hand
+    return local_sandbox(workspace, containment=containment)
 
 
 @pytest.fixture

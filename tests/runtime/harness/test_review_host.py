@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from holaboss_runtime.harness.contract import Mount
-from holaboss_runtime.harness.host.commands import CommandRunner
-from holaboss_runtime.harness.host.containment import Containment
 from holaboss_runtime.harness.host.sandbox import LocalSandbox
 from holaboss_runtime.harness.host.tools.base import ToolOutcome
+from tests.runtime.harness.conftest import local_sandbox
 
 pytestmark = pytest.mark.anyio
 
@@ -34,10 +33,7 @@ def shared(tmp_path: Path) -> Path:
 
 
 def provision(workspace: Path, shared: Path) -> LocalSandbox:
-    sandbox = LocalSandbox(CommandRunner(Containment(None), lambda pgid, alive: None))
-    mount = Mount(mount_path="/files/docs", source=str(shared), access="read_write")
-    sandbox.provision(str(workspace), [mount])
-    return sandbox
+    return local_sandbox(workspace, Mount(mount_path="/files/docs", source=str(shared), access="read_write"))
 
 
 def swap(shared: Path, secret: Path) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from holaboss_runtime.harness.host.containment import Containment, View
+from holaboss_runtime.containment.bubblewrap import Containment, View
 from holaboss_runtime.harness.host.text import plain_text
 from holaboss_runtime.processes import (
     OWNER_VARIABLE,

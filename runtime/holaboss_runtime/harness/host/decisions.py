@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from pydantic_ai import DeferredToolResults, ToolApproved, ToolDenied, ToolFailed, ToolReturn
@@ -12,7 +12,6 @@ from pydantic_ai.messages import ToolCallPart
 from holaboss_runtime.harness.contract import ActionDecision
 from holaboss_runtime.harness.host.history import NO_RESULT
 from holaboss_runtime.harness.host.text import clip, valid_text
-from holaboss_runtime.harness.host.tools import TOOLS
 
 NO_OUTPUT = "(no output)"
 MAX_OUTPUT_CHARS = 256 * 1024
@@ -23,9 +22,13 @@ class Resumption:
     """The open calls of a conversation with the decisions that belong to them.
 
     A decision about any other call is not used. An open call without a decision is answered: it has no result.
+    `tools` are the names this run has.
     """
 
-    def __init__(self, calls: Sequence[ToolCallPart], decisions: Sequence[ActionDecision]) -> None:
+    def __init__(
+        self, calls: Sequence[ToolCallPart], decisions: Sequence[ActionDecision], tools: Collection[str]
+    ) -> None:
+        self._tools = tools
         given = {(decision.call_id, decision.tool_name): decision for decision in decisions}
         matched = ((call, given.get(_key(call))) for call in calls)
         self._decisions = {call.tool_call_id: decision for call, decision in matched if decision is not None}
@@ -38,14 +41,14 @@ class Resumption:
     @property
     def approvals(self) -> list[ActionDecision]:
         """Those that let a tool of this host run."""
-        return [decision for decision in self._decisions.values() if _lets_run(decision)]
+        return [decision for decision in self._decisions.values() if self._lets_run(decision)]
 
     def results(self) -> DeferredToolResults:
         """With which arguments an approved call runs is the gate's business, which was given the approvals."""
         results = DeferredToolResults()
         for call in self.calls:
             decision = self._decisions.get(call.tool_call_id)
-            if decision is not None and _lets_run(decision):
+            if decision is not None and self._lets_run(decision):
                 results.approvals[call.tool_call_id] = ToolApproved()
             elif decision is not None and decision.outcome in ("denied", "cancelled"):
                 results.approvals[call.tool_call_id] = ToolDenied(_refusal(decision))
@@ -55,14 +58,13 @@ class Resumption:
                 results.calls[call.tool_call_id] = ToolFailed(NO_RESULT)
         return results
 
+    def _lets_run(self, decision: ActionDecision) -> bool:
+        confirmed = decision.kind == "tool_confirmation" and decision.outcome == "approved"
+        return confirmed and decision.tool_name in self._tools
+
 
 def _key(call: ToolCallPart) -> tuple[str, str]:
     return valid_text(call.tool_call_id), valid_text(call.tool_name)
-
-
-def _lets_run(decision: ActionDecision) -> bool:
-    confirmed = decision.kind == "tool_confirmation" and decision.outcome == "approved"
-    return confirmed and decision.tool_name in TOOLS
 
 
 def _refusal(decision: ActionDecision) -> str:

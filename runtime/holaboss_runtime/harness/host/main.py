@@ -7,32 +7,39 @@ import logging
 import os
 import signal
 import sys
+from functools import partial
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from holaboss_client.events import RunEvent
+from holaboss_runtime.containment.bubblewrap import Containment
 from holaboss_runtime.harness.contract import (
     CONTRACT_VERSION,
+    ContractModel,
     RunnerEvent,
     RunPackage,
     RunResult,
     WireProtocol,
 )
 from holaboss_runtime.harness.frames import (
+    HostAnswer,
+    HostAsk,
     HostEvent,
     HostHello,
     HostPing,
     HostPong,
-    HostWarm,
     ProcessGroup,
     RunCancel,
     RunDone,
     RunStart,
+    ServiceResult,
     ToHostFrame,
+    ToolResult,
 )
+from holaboss_runtime.harness.host.asks import Asks
 from holaboss_runtime.harness.host.commands import CommandRunner
-from holaboss_runtime.harness.host.containment import Containment
 from holaboss_runtime.harness.host.pipes import FrameWriter, claim_standard_streams, start_reading
+from holaboss_runtime.harness.host.runtime_calls import RuntimeCalls
 from holaboss_runtime.processes import become_subreaper, die_with_parent, sweep
 
 if TYPE_CHECKING:
@@ -85,6 +92,8 @@ class Host:
         self._runs: dict[str, asyncio.Task[None]] = {}
         self._commands: CommandRunner | None = None
         self._clients: ModelClients | None = None
+        self._calls = RuntimeCalls(self._send)
+        self._asks = Asks()
 
     async def serve(self) -> None:
         from holaboss_runtime.harness.host.models import ModelClients
@@ -113,9 +122,13 @@ class Host:
         elif isinstance(frame, RunCancel):
             if (task := self._runs.get(frame.run_id)) is not None:
                 task.cancel()
+        elif isinstance(frame, ToolResult | ServiceResult):
+            self._calls.receive(frame)
+        elif isinstance(frame, HostAsk):
+            self._tasks.create_task(self._answer(frame))
         elif isinstance(frame, HostPing):
             self._writer.send(HostPong())
-        elif isinstance(frame, HostWarm):
+        else:
             self._tasks.create_task(self._warm(frame.protocol))
 
     def end_by_force_later(self) -> None:
@@ -131,7 +144,7 @@ class Host:
 
     async def _carry(self, start: RunStart) -> None:
         from holaboss_runtime.harness.host.run import HostRun
-        from holaboss_runtime.harness.host.sandbox import LocalSandbox
+        from holaboss_runtime.harness.host.toolset import toolset_of
 
         assert self._commands is not None
         assert self._clients is not None
@@ -140,8 +153,8 @@ class Host:
         def send(event: RunnerEvent) -> None:
             self._writer.send(HostEvent(run_id=run_id, event=event))
 
-        sandbox = LocalSandbox(self._commands)
-        run = HostRun(start.package, self._clients, sandbox, send, self._writer.drain)
+        tools = toolset_of(start.package, partial(self._calls.call_tool, run_id))
+        run = HostRun(start.package, self._clients, self._commands, tools, send, self._writer.drain)
         self._finish(run_id, await run.run(), start.package)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
@@ -161,6 +174,19 @@ class Host:
         except ValueError:
             # More than a frame holds. Text and tools were streamed; only the memory of this run is lost.
             self._writer.send(RunDone(run_id=run_id, event=_slim(terminal, package)))
+
+    async def _answer(self, ask: HostAsk) -> None:
+        self._send(await self._asks.answer(ask))
+
+    def _send(self, frame: ContractModel) -> None:
+        try:
+            self._writer.send(frame)
+        except ValueError:
+            if not isinstance(frame, HostAnswer):
+                raise
+            self._writer.send(
+                HostAnswer(ask_id=frame.ask_id, error="The answer is too large.", code="too_large")
+            )
 
     async def _warm(self, protocol: WireProtocol) -> None:
         from holaboss_runtime.harness.host.models import warm

@@ -21,10 +21,11 @@ from pydantic_ai.messages import (
 )
 
 from holaboss_client.events import RunEvent
-from holaboss_runtime.harness.contract import ActionKind, PendingCall, RunnerEvent
+from holaboss_runtime.harness.contract import ActionKind, NewOutput, PendingCall, RunnerEvent
 from holaboss_runtime.harness.host.deltas import WINDOW_S, DeltaKind, DeltaMerger
 from holaboss_runtime.harness.host.text import bounded_arguments, clip, valid_text
-from holaboss_runtime.harness.host.tools.base import ToolOutcome
+from holaboss_runtime.harness.host.tools.base import HostTool, ToolOutcome
+from holaboss_runtime.permissions.model import Verdict
 
 MAX_RESULT_CHARS = 16 * 1024
 
@@ -37,15 +38,20 @@ class _Part(NamedTuple):
 class Narrator:
     """One per run. `content_index` counts the parts of the whole run: text, thinking and tool calls.
 
-    `approved` are the arguments, by call id, with which approved calls of an earlier run are executed now.
+    `tools` are those of the run, `asked` the verdicts on calls that wait, by call id. `approved` are the arguments, by
+    call id, with which approved calls of an earlier run are executed now.
     """
 
     def __init__(
         self,
         send: Callable[[RunnerEvent], None],
+        tools: Mapping[str, HostTool] | None = None,
+        asked: Mapping[str, Verdict] | None = None,
         approved: Mapping[str, dict[str, Any]] | None = None,
     ) -> None:
         self._send = send
+        self._tools = tools or {}
+        self._asked = asked or {}
         self._approved = dict(approved or {})
         self._merger = DeltaMerger()
         self._timer: asyncio.TimerHandle | None = None
@@ -57,6 +63,8 @@ class Narrator:
         self.tool_calls: list[dict[str, Any]] = []
         self.changed_paths: list[str] = []
         self.pending: list[PendingCall] = []
+        self.outputs: list[NewOutput] = []
+        self.containment: str | None = None
 
     @property
     def assistant_text(self) -> str:
@@ -80,7 +88,7 @@ class Narrator:
         elif isinstance(event, DeferredToolRequestsEvent):
             asked: list[tuple[ToolCallPart, ActionKind]] = [
                 *((call, "tool_confirmation") for call in event.requests.approvals),
-                *((call, "custom_tool") for call in event.requests.calls),
+                *((call, self._kind_of(call.tool_name)) for call in event.requests.calls),
             ]
             for call, kind in sorted(asked, key=lambda each: self._call_index(each[0].tool_call_id)):
                 self._tool_blocked(call, kind)
@@ -126,15 +134,23 @@ class Narrator:
         self._tell(call, "started", tool_args=shown)
 
     def _tool_blocked(self, call: ToolCallPart, kind: ActionKind) -> None:
-        """The call waits: for a decision, or for whoever gives the result of a custom tool."""
+        """The call waits: for a decision, for an answer, or for whoever gives the result of a custom tool."""
+        verdict = self._asked.get(valid_text(call.tool_call_id)) or Verdict("always_ask")
         waits = PendingCall(
             call_id=valid_text(call.tool_call_id),
             kind=kind,
             tool_name=valid_text(call.tool_name),
             tool_args=call.args_as_dict(),
+            reason=verdict.reason,
+            suggestions=list(verdict.suggestions),
         )
         self.pending.append(waits)
-        self._tell(call, "blocked", tool_args=self._arguments.pop(call.tool_call_id, {}), kind=kind)
+        arguments = self._arguments.pop(call.tool_call_id, {})
+        self._tell(call, "blocked", tool_args=arguments, kind=kind, reason=verdict.reason)
+
+    def _kind_of(self, tool_name: str) -> ActionKind:
+        tool = self._tools.get(tool_name)
+        return (tool.waits if tool else None) or "custom_tool"
 
     def _tool_completed(self, event: FunctionToolResultEvent) -> None:
         part = event.part
@@ -145,13 +161,18 @@ class Narrator:
             "content": [{"type": "text", "text": clip(valid_text(text), MAX_RESULT_CHARS)}]
         }
         if outcome and outcome.containment:
-            result["containment"] = outcome.containment
+            result["containment"] = self.containment = outcome.containment
+        if outcome and outcome.details:
+            result["details"] = outcome.details
+        facts: dict[str, Any] = {"denied": outcome.refused} if outcome and outcome.refused else {}
+        self.outputs += outcome.outputs if outcome else ()
         changed = list(outcome.changed_paths) if outcome else []
         self.changed_paths += [path for path in changed if path not in self.changed_paths]
         name, call_id = valid_text(part.tool_name), valid_text(part.tool_call_id)
         self.tool_calls.append({"call_id": call_id, "tool_name": name, "error": error})
         arguments = self._arguments.pop(part.tool_call_id, {})
-        self._tell(part, "completed", tool_args=arguments, result=result, error=error, changed_paths=changed)
+        facts |= {"result": result, "error": error, "changed_paths": changed}
+        self._tell(part, "completed", tool_args=arguments, **facts)
 
     def _tell(self, call: ToolCallPart | ToolReturnPart, phase: str, **facts: object) -> None:
         self._flush()
@@ -160,6 +181,7 @@ class Narrator:
             "call_id": valid_text(call.tool_call_id),
             "content_index": self._call_index(call.tool_call_id),
             "tool_name": valid_text(call.tool_name),
+            **(tool.origin if (tool := self._tools.get(call.tool_name)) else {}),
             **facts,
         }
         self._send(RunnerEvent(event_type=RunEvent.TOOL_CALL, payload=payload))

@@ -11,6 +11,7 @@ from pydantic_ai.usage import UsageLimits
 
 from holaboss_client.events import RunEvent
 from holaboss_runtime.harness.contract import HistoryEntry, PendingCall, RunnerEvent, RunPackage, RunResult
+from holaboss_runtime.harness.host.commands import CommandRunner
 from holaboss_runtime.harness.host.decisions import Resumption
 from holaboss_runtime.harness.host.failures import AnswerCutOffError, RunTimeoutError, failure_payload
 from holaboss_runtime.harness.host.gate import ToolGate
@@ -18,7 +19,8 @@ from holaboss_runtime.harness.host.history import close_open_calls, open_calls, 
 from holaboss_runtime.harness.host.models import ModelClients
 from holaboss_runtime.harness.host.narrator import Narrator
 from holaboss_runtime.harness.host.registration import register_tools
-from holaboss_runtime.harness.host.sandbox import Sandbox
+from holaboss_runtime.harness.host.sandbox import LocalSandbox, Watch
+from holaboss_runtime.harness.host.toolset import Toolset
 
 Output = str | DeferredToolRequests
 
@@ -29,24 +31,29 @@ GO_ON = "Continue."
 
 
 class HostRun:
-    """`send` takes an event without waiting; `drain` waits while the runtime is behind."""
+    """`send` takes an event without waiting; `drain` waits while the runtime is behind. `watch` is entered around what
+    may change files."""
 
     def __init__(
         self,
         package: RunPackage,
         clients: ModelClients,
-        sandbox: Sandbox,
+        commands: CommandRunner,
+        tools: Toolset,
         send: Callable[[RunnerEvent], None],
         drain: Callable[[], Awaitable[None]],
+        watch: Watch | None = None,
     ) -> None:
         self._package = package
         self._clients = clients
-        self._sandbox = sandbox
+        self._tools = tools
+        self._sandbox = LocalSandbox(commands, tools, watch)
         self._remembered = read_history(package.history)
-        self._resumption = Resumption(open_calls(self._remembered), package.decisions)
+        self._resumption = Resumption(open_calls(self._remembered), package.decisions, tools)
         approvals = self._resumption.approvals
-        self._gate = ToolGate(sandbox, package.permissions, approvals)
-        self._narrator = Narrator(send, {approval.call_id: approval.tool_args for approval in approvals})
+        self._gate = ToolGate(self._sandbox, package.permissions, approvals)
+        approved = {approval.call_id: approval.tool_args for approval in approvals}
+        self._narrator = Narrator(send, tools, self._gate.asked, approved)
         self._drain = drain
         self._agent_run: AgentRun[object, Output] | None = None
 
@@ -72,13 +79,13 @@ class HostRun:
 
     async def _converse(self) -> None:
         package, resumption = self._package, self._resumption
-        self._sandbox.provision(package.workspace_dir, package.mounts)
+        self._sandbox.provision(package)
         async with self._clients.model(package) as (model, settings):
             agent: Agent[object, Output] = Agent(
                 model,
                 output_type=[str, DeferredToolRequests],
                 instructions=package.system_prompt or None,
-                tools=register_tools(package, self._gate),
+                tools=register_tools(package, self._tools, self._gate),
                 retries=RETRIES,
                 name="holaboss",
             )
@@ -134,6 +141,9 @@ class HostRun:
             tool_calls=self._narrator.tool_calls,
             changed_paths=self._narrator.changed_paths,
             pending=pending,
+            outputs=self._narrator.outputs,
+            denials=self._gate.denials,
+            containment=self._narrator.containment,
         )
 
     def _history(self, pending: list[PendingCall]) -> HistoryEntry | None:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
 from pydantic import ValidationError
 
-from holaboss_runtime.harness.contract import Mount
+from holaboss_runtime.harness.contract import RunPackage
 from holaboss_runtime.harness.host.commands import CommandRunner
-from holaboss_runtime.harness.host.tools import TOOLS
-from holaboss_runtime.harness.host.tools.base import ToolError, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolOutcome, Workspace
 from holaboss_runtime.harness.host.tools.places import Areas
+from holaboss_runtime.harness.toolbox import explain
+from holaboss_runtime.permissions.model import CallFacts
+
+Watch = Callable[[CallFacts], AbstractAsyncContextManager[None]]
+"""Entered around each call that may change files, with what the call is about."""
 
 
 class Sandbox(Protocol):
-    def provision(self, workspace_dir: str, mounts: Sequence[Mount] = ()) -> None:
+    def provision(self, package: RunPackage) -> None:
         """Make the workspace and the mounts available. Raises `ToolError` when the workspace is not there."""
         ...
 
@@ -24,47 +29,65 @@ class Sandbox(Protocol):
         """What `execute` would say of arguments that are not valid; None for valid ones."""
         ...
 
+    def facts(self, name: str, arguments: dict[str, Any]) -> CallFacts:
+        """What a call is about. The arguments may be anything."""
+        ...
+
     async def execute(self, name: str, arguments: dict[str, Any]) -> ToolOutcome:
         """Run a tool. What goes wrong is an outcome with `error`; only cancellation is raised."""
         ...
 
 
+def _unwatched(_: CallFacts) -> AbstractAsyncContextManager[None]:
+    return nullcontext()
+
+
 class LocalSandbox:
     """Works in the real folder on this machine."""
 
-    def __init__(self, commands: CommandRunner) -> None:
+    def __init__(
+        self, commands: CommandRunner, tools: Mapping[str, HostTool], watch: Watch | None = None
+    ) -> None:
         self._commands = commands
+        self._tools = tools
+        self._watch: Watch = watch or _unwatched
         self._workspace: Workspace | None = None
 
-    def provision(self, workspace_dir: str, mounts: Sequence[Mount] = ()) -> None:
-        root = Path(workspace_dir)
+    def provision(self, package: RunPackage) -> None:
+        root = Path(package.workspace_dir)
         if not root.is_absolute() or not root.is_dir():
             raise ToolError("The workspace folder does not exist.")
-        self._workspace = Workspace(Areas(root.resolve(), mounts), self._commands)
+        self._workspace = Workspace(Areas(root.resolve(), package.mounts), self._commands, package)
 
     def check(self, name: str, arguments: dict[str, Any]) -> ToolOutcome | None:
+        input_type = self._tools[name].input_type
         try:
-            TOOLS[name].input_type.model_validate(arguments)
+            if input_type is not None:
+                input_type.model_validate(arguments)
         except ValidationError as error:
-            return ToolOutcome(_explain(error), error=True)
+            return ToolOutcome(explain(error), error=True)
         return None
+
+    def facts(self, name: str, arguments: dict[str, Any]) -> CallFacts:
+        try:
+            return self._tools[name].facts(arguments)
+        except (ValueError, TypeError, KeyError, AttributeError):  # arguments the tool will refuse
+            return CallFacts(name)
 
     async def execute(self, name: str, arguments: dict[str, Any]) -> ToolOutcome:
         assert self._workspace is not None, "provision comes first"
-        tool = TOOLS[name]
+        tool = self._tools[name]
         try:
-            request = tool.input_type.model_validate(arguments)
-            return await tool.function(self._workspace, request)
+            request = arguments if tool.input_type is None else tool.input_type.model_validate(arguments)
+            if not tool.alone:
+                return await tool.function(self._workspace, request)
+            async with self._watch(self.facts(name, arguments)):
+                return await tool.function(self._workspace, request)
         except ValidationError as error:
-            return ToolOutcome(_explain(error), error=True)
+            return ToolOutcome(explain(error), error=True)
         except ToolError as error:
             return ToolOutcome(str(error), error=True)
         except ValueError:  # a NUL, which no command line can carry
             return ToolOutcome("The arguments contain a character that cannot be used here.", error=True)
         except OSError as error:
             return ToolOutcome(f"The system refused: {error.strerror or error}.", error=True)
-
-
-def _explain(error: ValidationError) -> str:
-    problems = (f"{'.'.join(map(str, item['loc'])) or 'arguments'}: {item['msg']}" for item in error.errors())
-    return "The arguments are not valid. " + "; ".join(problems)

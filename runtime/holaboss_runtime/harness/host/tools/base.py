@@ -9,8 +9,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from holaboss_runtime.harness.contract import ActionKind, NewOutput, RunPackage
 from holaboss_runtime.harness.host.commands import CommandRunner
 from holaboss_runtime.harness.host.tools.places import PRIVATE_FOLDER, Areas, Place, PlaceError
+from holaboss_runtime.permissions.model import CallFacts
 
 SKIPPED_FOLDERS = frozenset({".git", PRIVATE_FOLDER, "node_modules", ".venv"})
 
@@ -23,12 +25,19 @@ class ToolInput(BaseModel):
 
 @dataclass(frozen=True)
 class ToolOutcome:
-    """What the model reads (`text`), and what the runtime is told beside it. `changed_paths` lie in the workspace."""
+    """What the model reads (`text`), and what the runtime is told beside it. `changed_paths` lie in the workspace.
+
+    `details` are for whoever shows the call: JSON, bounded by the tool. `outputs` are things worth finding again.
+    `refused` is set by the gate alone: the rule that kept the call from happening.
+    """
 
     text: str
     error: bool = False
     changed_paths: tuple[str, ...] = ()
     containment: str | None = None
+    details: dict[str, Any] = field(default_factory=dict[str, Any])
+    outputs: tuple[NewOutput, ...] = ()
+    refused: str | None = None
 
 
 class ToolError(Exception):
@@ -37,10 +46,11 @@ class ToolError(Exception):
 
 @dataclass(frozen=True)
 class Workspace:
-    """What a tool works with: the places it may reach, and the runner of its commands."""
+    """What a tool works with: the places it may reach, the runner of its commands, and the run it belongs to."""
 
     areas: Areas
     commands: CommandRunner
+    package: RunPackage
 
     @property
     def root(self) -> Path:
@@ -61,18 +71,30 @@ ToolFunction = Callable[[Workspace, Any], Awaitable[ToolOutcome]]
 class HostTool:
     """`alone` tools change things and never run at the same time as another one of the same answer.
 
-    `note_on_mounts` is added to the description when there is something mounted.
+    `function` gets an `input_type`, or where that is None the arguments as they are. `about` says what a call with
+    given arguments is about, for the gate; without it only the name is known. A call of a tool that `waits` ends the
+    run until somebody has answered. `hidden` tools are found by tool search only. `note_on_mounts` is added to the
+    description when there is something mounted. `origin` says whose tool it is, for whoever shows the call.
     """
 
     name: str
     description: str
-    input_type: type[ToolInput]
+    input_type: type[ToolInput] | None
     function: ToolFunction
     alone: bool = False
     note_on_mounts: str = ""
+    about: Callable[[dict[str, Any]], CallFacts] | None = None
+    waits: ActionKind | None = None
+    hidden: bool = False
+    origin: dict[str, Any] = field(default_factory=dict[str, Any])
     schema: dict[str, Any] = field(default_factory=dict[str, Any])
 
+    def facts(self, arguments: dict[str, Any]) -> CallFacts:
+        return self.about(arguments) if self.about is not None else CallFacts(self.name)
+
     def __post_init__(self) -> None:
+        if self.input_type is None:
+            return
         schema = self.input_type.model_json_schema()
         for shown in (schema, *schema.get("properties", {}).values()):
             shown.pop("title", None)

@@ -6,7 +6,7 @@ import shutil
 
 from pydantic import Field
 
-from holaboss_runtime.harness.host.containment import View
+from holaboss_runtime.containment.bubblewrap import View
 from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, ToolOutcome, Workspace
 
 DEFAULT_TIMEOUT_S = 120

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from holaboss_runtime.harness.host.containment import View
+from holaboss_runtime.containment.bubblewrap import View
 from holaboss_runtime.harness.host.tools.base import (
     SKIPPED_FOLDERS,
     HostTool,
