@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, StrictBool, model_validator
 
 from holaboss_client.base import RequestModel, WireModel
+from holaboss_client.permissions import RuleText
 
 
 class SessionEventType(StrEnum):
@@ -21,8 +22,8 @@ class SessionEventType(StrEnum):
     - USER_MESSAGE: `text`, optional `attachments, model, thinking_value`
     - USER_DEFINE_OUTCOME: `title, detail, success_criteria`
     - USER_INTERRUPT: `note`
-    - USER_TOOL_CONFIRMATION: `request_id, tool_name, allowed, note`
-    - USER_CUSTOM_TOOL_RESULT: `request_id, tool_name, output`
+    - USER_TOOL_CONFIRMATION: `request_id, tool_name, allowed, note`, optional `input` (edited arguments), `remember`
+    - USER_CUSTOM_TOOL_RESULT: `request_id, tool_name, output`; also the answer to a question
     - SESSION_WAKE_DUE: `wakes` (a list of `id, reason, note, due_at`), `text`
     - SESSION_CHILD_CREATED: `child_session_id, outcome_title, message`
     - SESSION_CHILD_IDLE: `child_session_id, child_stop_reason, summary, executed_cycles`
@@ -202,8 +203,9 @@ class CreateAgentSession(RequestModel):
 class PendingAction(WireModel):
     """Something that waits for a person or a program: the run ended, and goes on once everything is decided.
 
-    `kind` is `tool_confirmation`, `custom_tool` or `question`; `status` is open, approved, denied, answered or
-    cancelled."""
+    `kind` is `tool_confirmation`, `custom_tool` or `question`; `status` is open, approved, denied, answered, cancelled
+    or expired. `reason` says why it is asked; `suggestions` are rules that may be kept with an approval, the narrowest
+    first. The `input` of a question is `question`, `options` (`label`, `description`) and `allow_multiple`."""
 
     id: str
     session_id: str
@@ -214,6 +216,10 @@ class PendingAction(WireModel):
     requested_at: str
     decided_at: str | None = None
     note: str | None = None
+    reason: str = ""
+    suggestions: list[RuleText] = Field(default_factory=list[RuleText])
+    expires_at: str | None = None
+    output: Any = None
 
 
 class PendingActionList(WireModel):
@@ -223,10 +229,15 @@ class PendingActionList(WireModel):
 
 class DecideAction(RequestModel):
     """`POST /agent-sessions/{id}/pending-actions/{action_id}`: `allowed` for a confirmation, `output` for the result of
-    a custom tool; exactly one of them."""
+    a custom tool or the answer to a question (a text, or `{"options": [labels], "text"}`); exactly one of them.
+
+    With an approval, `input` replaces the arguments of the call, and `remember` is kept as a rule of the workspace.
+    """
 
     allowed: StrictBool | None = None
     note: str | None = None
+    input: dict[str, Any] | None = None
+    remember: RuleText | None = None
     output: Any = None
 
     @model_validator(mode="after")
