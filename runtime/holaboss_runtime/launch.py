@@ -17,11 +17,11 @@ from pydantic import ValidationError
 
 from holaboss_client.handshake import Hello, StartFailure
 from holaboss_runtime.config.environment import Environment, take_environment
+from holaboss_runtime.harness.registry import DEFAULT, HARNESSES
 
 STANDALONE_ROOT = "/holaboss"
 STANDALONE_PORT = 8080
 MAX_HELLO_BYTES = 1024 * 1024
-HARNESSES = frozenset({"native", "pi"})
 
 
 class StartError(Exception):
@@ -45,6 +45,7 @@ class Launch:
     embedded: bool
     database_path: Path
     config_path: Path
+    harness: str
     hosts: int
     concurrency: int
     allowed_hosts: tuple[str, ...]
@@ -61,10 +62,11 @@ def read_launch(environ: MutableMapping[str, str]) -> Launch:
     """Read the environment and take the secrets out of it. Raises `StartError`."""
     embedded = _flag(environ, "HOLABOSS_EMBEDDED_RUNTIME")
     root = Path(environ.get("HB_SANDBOX_ROOT") or STANDALONE_ROOT).expanduser().absolute()
-    harness = environ.get("SANDBOX_AGENT_HARNESS", "").strip() or "native"
-    if harness not in HARNESSES:
+    harness = environ.get("SANDBOX_AGENT_HARNESS", "").strip() or DEFAULT
+    if not HARNESSES.knows(harness):
+        known = ", ".join(repr(name) for name in HARNESSES.names)
         raise StartError(
-            "settings_invalid", f"SANDBOX_AGENT_HARNESS is {harness!r}; this version knows 'native'."
+            "settings_invalid", f"SANDBOX_AGENT_HARNESS is {harness!r}; this version knows {known}."
         )
     state = root / "state"
     return Launch(
@@ -76,6 +78,7 @@ def read_launch(environ: MutableMapping[str, str]) -> Launch:
         config_path=Path(
             environ.get("HOLABOSS_RUNTIME_CONFIG_PATH") or state / "runtime-config.json"
         ).absolute(),
+        harness=harness,
         hosts=_number(environ, "HB_HARNESS_HOSTS", 1, 1, 64),
         concurrency=_number(environ, "HB_QUEUE_WORKER_CONCURRENCY", 5, 1, 256),
         allowed_hosts=tuple(environ.get("HOLABOSS_ALLOWED_HOSTS", "").split(",")),

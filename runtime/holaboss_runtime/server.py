@@ -163,6 +163,7 @@ def _compose(launch: Launch, prepared: _Prepared, stop: Callable[[], None]) -> R
         environment=launch.environment,
         owner=SERVER,
         embedded=launch.embedded,
+        harness=launch.harness,
         hosts=launch.hosts,
         concurrency=launch.concurrency,
         look_s=None if launch.embedded else LOOK_S,  # a desktop that rests has no timers

@@ -14,7 +14,8 @@ from holaboss_runtime.agents.tree import AgentTree
 from holaboss_runtime.config.document import ConfigFile
 from holaboss_runtime.config.environment import Environment
 from holaboss_runtime.config.service import ConfigService
-from holaboss_runtime.harness.native import NativeHarness
+from holaboss_runtime.harness.contract import Harness
+from holaboss_runtime.harness.registry import DEFAULT, HARNESSES, HarnessOptions
 from holaboss_runtime.harness.services import HostServices
 from holaboss_runtime.harness.toolbox import Toolbox
 from holaboss_runtime.sessions.service import Sessions
@@ -40,6 +41,7 @@ class Plan:
     owner: str
     agent_root: Path
     embedded: bool = False
+    harness: str = DEFAULT
     hosts: int = 1
     concurrency: int = 5
     orders_s: float | None = None
@@ -58,7 +60,7 @@ class Services:
     profiles: Profiles
     agents: Agents
     sessions: Sessions
-    harness: NativeHarness
+    harness: Harness
 
 
 def compose(plan: Plan, database: Database) -> Services:
@@ -73,7 +75,8 @@ def compose(plan: Plan, database: Database) -> Services:
     )
     workspaces = WorkspaceRegistry(database, changes, plan.root)
     toolbox, host_services = Toolbox(), HostServices()
-    harness = NativeHarness(hosts=plan.hosts, toolbox=toolbox, services=host_services)
+    options = HarnessOptions(hosts=plan.hosts, toolbox=toolbox, services=host_services)
+    harness = HARNESSES.open(plan.harness, options)
     agents = Agents(database, AgentTree(plan.agent_root), workspaces, changes)
     sessions = Sessions(
         database,

@@ -18,10 +18,13 @@ from holaboss_runtime.harness.contract import (
     Cancellation,
     HistoryEntry,
     PendingCall,
+    PrepPlan,
     RunnerEvent,
     RunPackage,
     RunResult,
+    WireProtocol,
 )
+from holaboss_runtime.harness.services import HostAskError
 
 Script = Callable[["Stage"], Awaitable[None]]
 
@@ -143,8 +146,19 @@ class FakeHarness:
         self.running = 0
         self.most_running = 0
 
+    def prep_plan(self, session_kind: str) -> PrepPlan:
+        return PrepPlan()
+
     async def start(self) -> None:
         pass
+
+    def warm(self, protocol: WireProtocol) -> None:
+        pass
+
+    async def ask(
+        self, workspace_id: str, name: str, arguments: dict[str, Any], *, timeout_s: float = 30.0
+    ) -> Any:
+        raise HostAskError("unknown_ask", f"There is no {name} here.")
 
     async def close(self) -> None:
         pass

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from holaboss_runtime.permissions.model import PermissionPolicy, PermissionRule
 
 CONTRACT_VERSION = 3
+ASK_S = 30.0
 
 WireProtocol = Literal["openai_chat", "openai_responses", "anthropic_messages"]
 
@@ -223,6 +224,8 @@ class RunPackage(ContractModel):
     mcp_tool_refs: list[McpToolRef] = Field(default_factory=list[McpToolRef])
     workspace_skill_dirs: list[str] = Field(default_factory=list[str])
     """Folders with a `SKILL.md`, in order; where two have the same id, the first counts."""
+    staged_dir: str | None = None
+    """Where the runner has put copies, when the prep plan asked for them: `skills/` and `commands/`."""
     web_search: SearchClient | None = None
     image_generation: ImageClient | None = None
     custom_tools: list[CustomTool] = Field(default_factory=list[CustomTool])
@@ -261,11 +264,28 @@ class RunResult(ContractModel):
 
 
 class AdapterCapabilities(ContractModel):
+    """What an executor can do at all. The runner never hands it what it cannot use: without `supports_waiting_user` what
+    would be asked is refused, without the others skills and MCP servers stay out of the package."""
+
     supports_waiting_user: bool = False
     supports_skills: bool = False
     supports_mcp: bool = False
     supports_structured_output: bool = False
     requires_backend: bool = False
+
+
+class PrepPlan(ContractModel):
+    """What the runner has to do before a run; it does nothing else.
+
+    Staging copies skills or commands of the workspace into `RunPackage.staged_dir`, for executors that look for them in a
+    folder of their own.
+    """
+
+    stage_workspace_skills: bool = False
+    stage_workspace_commands: bool = False
+    prepare_mcp_tooling: bool = False
+    start_workspace_mcp_sidecar: bool = False
+    bootstrap_resolved_applications: bool = False
 
 
 class Cancellation(Protocol):
@@ -294,7 +314,21 @@ class Harness(Protocol):
     @property
     def ready(self) -> bool: ...
 
+    def prep_plan(self, session_kind: str) -> PrepPlan:
+        """What this adapter needs before a run of such a session."""
+        ...
+
     async def start(self) -> None: ...
+
+    def warm(self, protocol: WireProtocol) -> None:
+        """A provider with this protocol is configured: load now what its first run would wait for."""
+        ...
+
+    async def ask(
+        self, workspace_id: str, name: str, arguments: dict[str, Any], *, timeout_s: float = ASK_S
+    ) -> Any:  # noqa: ANN401
+        """What it says outside any run, such as the state of its MCP servers. Raises `HostAskError`."""
+        ...
 
     def run(self, package: RunPackage, cancel: Cancellation) -> AsyncIterator[RunnerEvent]:
         """Never raises for a failed run: a failure is a RUN_FAILED event. A cancelled run ends in

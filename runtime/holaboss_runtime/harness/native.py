@@ -13,8 +13,10 @@ from typing import Any
 
 from holaboss_client.events import DELTA_EVENTS, TERMINAL_EVENTS, RunEvent
 from holaboss_runtime.harness.contract import (
+    ASK_S,
     AdapterCapabilities,
     Cancellation,
+    PrepPlan,
     RunnerEvent,
     RunPackage,
     RunResult,
@@ -31,7 +33,6 @@ logger = logging.getLogger(__name__)
 TOOL_NAMES = ("read", "write", "edit", "bash", "grep", "find", "ls")
 """Of the host's own tools, in the order the model sees them."""
 
-ASK_S = 30.0
 BACKOFF_S = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 START_S = 60.0
 CANCEL_S = 2.0
@@ -83,6 +84,12 @@ class NativeHarness:
     @property
     def ready(self) -> bool:
         return all(slot.filled.is_set() for slot in self._slots)
+
+    def prep_plan(self, session_kind: str) -> PrepPlan:
+        """The host reads skills where they are and knows no command files."""
+        return PrepPlan(
+            prepare_mcp_tooling=True, start_workspace_mcp_sidecar=True, bootstrap_resolved_applications=True
+        )
 
     async def start(self) -> None:
         """Returns at once; the hosts warm up on their own."""
