@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from holaboss_runtime.demo_provider import texts
+from holaboss_runtime.demo_provider import texts, walk
 from holaboss_runtime.demo_provider.reply import Prompt, Reply, ToolCall, Usage, words
 
 SHOWN_LINES = 20
@@ -165,6 +165,7 @@ def _intent(
 
 INTENTS = (
     _intent(r"reply with exactly:\s*(?P<text>(?s:.+))", _exactly, "Reply with exactly: OK"),
+    _intent(r"\bday of work\b", walk.answer, "Show me a day of work"),
     _intent(r"\brun\b[^`\n]*`(?P<command>[^`\n]+)`", _run_command, "Run `git status`"),
     _intent(r"\brun a command\b|\blist (the |all |my )?files\b", _run_command, "List the files"),
     _intent(r"\bcheck again in (?P<seconds>\d{1,6}) seconds?\b", _check_again),
