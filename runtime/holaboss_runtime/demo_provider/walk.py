@@ -1,6 +1,6 @@
 """A day of work in one answer: the demo model plans, edits, asks, uses a skill, asks a question and reports.
 
-The next step follows from how many calls have been answered since the person spoke; calls of tools that are not on offer
+The next step follows from how many calls have been answered since the person spoke. Calls of tools that are not on offer
 are left out. Nothing is understood: the words are fixed but for what the person decided and answered.
 """
 
