@@ -14,8 +14,8 @@ RUNTIME = "holaboss-runtime"
 # Parts of the standard library that only an interpreter at a prompt or a test run uses.
 _NEVER_FROZEN = ["tkinter", "pydoc_data", "lib2to3", "idlelib", "pytest", "_pytest", "hypothesis"]
 
-# uvicorn would take both merely because they are installed on the building machine.
-_OPTIONAL_ACCELERATORS = ["uvloop", "httptools", "watchfiles", "websockets"]
+# uvicorn would take them merely because they are installed on the building machine.
+_OPTIONAL_ACCELERATORS = ["uvloop", "httptools", "watchfiles"]
 
 _QT_MODULES_UNUSED = [
     f"PySide6.{module}"

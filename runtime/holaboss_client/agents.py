@@ -22,11 +22,15 @@ class SessionEventType(StrEnum):
     - USER_MESSAGE: `text`, optional `attachments, model, thinking_value`
     - USER_DEFINE_OUTCOME: `title, detail, success_criteria`
     - USER_INTERRUPT: `note`
-    - USER_TOOL_CONFIRMATION: `request_id, tool_name, allowed, note`, optional `input` (edited arguments), `remember`
-    - USER_CUSTOM_TOOL_RESULT: `request_id, tool_name, output`; also the answer to a question
+    - USER_TOOL_CONFIRMATION: `request_id, tool_name, allowed, note`, optional `input` (edited arguments) with
+      `asked_input`, `remember`; `expired` when nobody answered in time and the runtime declined
+    - USER_CUSTOM_TOOL_RESULT: `request_id, tool_name, output`; the answer to a question has a `kind` (question), and
+      `attachments, model, thinking_value` when it was a message
     - SESSION_WAKE_DUE: `wakes` (a list of `id, reason, note, due_at`), `text`
     - SESSION_CHILD_CREATED: `child_session_id, outcome_title, message`
     - SESSION_CHILD_IDLE: `child_session_id, child_stop_reason, summary, executed_cycles`
+    - SESSION_CHILD_RESULTS: `children` (a list of `child_session_id, title, status`), `text`: what subagents of the
+      session came to, as one message
     - SESSION_STATUS_CHANGED: `from_status, to_status, reason`
     - SESSION_STATUS_IDLE: `reason, summary, blocking_event_ids`
     - SPAN_STARTED, SPAN_COMPLETED: `span_id, parent_span_id, span_kind` (wake, tool), `name, summary`; completed adds
@@ -45,6 +49,7 @@ class SessionEventType(StrEnum):
     SESSION_WAKE_DUE = "session.wake_due"
     SESSION_CHILD_CREATED = "session.child_created"
     SESSION_CHILD_IDLE = "session.child_idle"
+    SESSION_CHILD_RESULTS = "session.child_results"
     SESSION_STATUS_CHANGED = "session.status_changed"
     SESSION_STATUS_IDLE = "session.status_idle"
     SPAN_STARTED = "span.started"
@@ -67,7 +72,7 @@ CLIENT_EVENTS = frozenset(
 )
 """What a person or a program may append to a session."""
 
-INBOUND = CLIENT_EVENTS | {SessionEventType.SESSION_WAKE_DUE}
+INBOUND = CLIENT_EVENTS | {SessionEventType.SESSION_WAKE_DUE, SessionEventType.SESSION_CHILD_RESULTS}
 
 
 class SessionEvent(WireModel):
@@ -205,7 +210,9 @@ class PendingAction(WireModel):
 
     `kind` is `tool_confirmation`, `custom_tool` or `question`; `status` is open, approved, denied, answered, cancelled
     or expired. `reason` says why it is asked; `suggestions` are rules that may be kept with an approval, the narrowest
-    first. The `input` of a question is `question`, `options` (`label`, `description`) and `allow_multiple`."""
+    first; an `edited_input` was approved instead of `input`.
+
+    The `input` of a question is `question`, `options` (`label`, `description`) and `allow_multiple`."""
 
     id: str
     session_id: str
@@ -218,6 +225,7 @@ class PendingAction(WireModel):
     note: str | None = None
     reason: str = ""
     suggestions: list[RuleText] = Field(default_factory=list[RuleText])
+    edited_input: dict[str, Any] | None = None
     expires_at: str | None = None
     output: Any = None
 
@@ -231,7 +239,8 @@ class DecideAction(RequestModel):
     """`POST /agent-sessions/{id}/pending-actions/{action_id}`: `allowed` for a confirmation, `output` for the result of
     a custom tool or the answer to a question (a text, or `{"options": [labels], "text"}`); exactly one of them.
 
-    With an approval, `input` replaces the arguments of the call, and `remember` is kept as a rule of the workspace.
+    With an approval, `input` replaces the arguments of the call, and `remember` (one of the suggestions of the action,
+    or a narrower rule) is kept as a rule of the workspace. A repeated `idempotency_key` returns the first answer.
     """
 
     allowed: StrictBool | None = None
@@ -239,22 +248,30 @@ class DecideAction(RequestModel):
     input: dict[str, Any] | None = None
     remember: RuleText | None = None
     output: Any = None
+    idempotency_key: str | None = Field(default=None, min_length=1, max_length=200)
 
     @model_validator(mode="after")
     def _one_decision(self) -> Self:
         if (self.allowed is not None) == ("output" in self.model_fields_set):
             raise ValueError("say either `allowed` or `output`")
+        if self.allowed is not True and (self.input is not None or self.remember is not None):
+            raise ValueError("`input` and `remember` go with `allowed`: true")
         return self
 
     def event(self, action_id: str) -> AppendEvent:
         """The event that says the same."""
         payload: dict[str, Any] = {"request_id": action_id}
+        kind = SessionEventType.USER_TOOL_CONFIRMATION
         if self.allowed is None:
-            return AppendEvent(
-                type=SessionEventType.USER_CUSTOM_TOOL_RESULT, payload=payload | {"output": self.output}
-            )
-        payload |= {"allowed": self.allowed, "note": self.note}
-        return AppendEvent(type=SessionEventType.USER_TOOL_CONFIRMATION, payload=payload)
+            kind = SessionEventType.USER_CUSTOM_TOOL_RESULT
+            payload["output"] = self.output
+        else:
+            payload |= {"allowed": self.allowed, "note": self.note}
+        if self.input is not None:
+            payload["input"] = self.input
+        if self.remember is not None:
+            payload["remember"] = self.remember.model_dump(exclude_none=True)
+        return AppendEvent(type=kind, payload=payload, idempotency_key=self.idempotency_key)
 
 
 class ScheduledWake(WireModel):

@@ -14,14 +14,19 @@ from holaboss_client import config as c
 from holaboss_client import sessions as s
 from holaboss_client import workspaces as w
 from holaboss_client.agents_client import AgentCalls
+from holaboss_client.changes_client import ChangeCalls
 from holaboss_client.events import TERMINAL_EVENTS, Change, ChangeEvent, OutputEvent, OutputEventPage
 from holaboss_client.handshake import Version
+from holaboss_client.mcp_client import McpCalls
+from holaboss_client.permissions_client import PermissionCalls
 from holaboss_client.streams import ResumingStream
+from holaboss_client.subagents_client import BackgroundTaskCalls
+from holaboss_client.terminals_client import TerminalCalls
 from holaboss_client.transport import API
 from holaboss_client.transport import segment as _segment
 
 
-class RuntimeClient(AgentCalls):
+class RuntimeClient(AgentCalls, ChangeCalls, PermissionCalls, McpCalls, BackgroundTaskCalls, TerminalCalls):
     """Speaks to one runtime. Safe to share between tasks; close it, or use it as an async context manager.
 
     Every method raises `ProblemError` when the runtime refuses and `RuntimeUnreachableError` when nobody

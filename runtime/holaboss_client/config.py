@@ -29,10 +29,18 @@ class RuntimeConfig(WireModel):
     holaboss_enabled: bool = False
     desktop_browser_enabled: bool = False
     desktop_browser_url: str | None = None
+    web_search_provider: str | None = None
+    web_search_keys: dict[str, KeyState] = Field(default_factory=dict[str, KeyState])
+    image_provider: str | None = None
+    image_model: str | None = None
 
 
 class PatchRuntimeConfig(RequestModel):
-    """`PUT /api/v1/runtime/config`: null or absent leaves a key, an empty string deletes it."""
+    """`PUT /api/v1/runtime/config`: null or absent leaves a key, an empty string deletes it.
+
+    `web_search_provider` is `native`, `keyless`, `exa`, `tavily`, `brave` or `off`; its key is a secret of the name
+    `web-search:<provider>`. `image_provider` is a connected provider of models.
+    """
 
     auth_token: SecretStr | None = None
     user_id: str | None = None
@@ -41,6 +49,9 @@ class PatchRuntimeConfig(RequestModel):
     default_model: str | None = None
     runtime_mode: str | None = None
     default_provider: str | None = None
+    web_search_provider: str | None = None
+    image_provider: str | None = None
+    image_model: str | None = None
 
 
 class RuntimeStatus(WireModel):
@@ -72,11 +83,22 @@ class PutProfile(RequestModel):
     name_source: Literal["manual", "agent", "auth_fallback"] = "manual"
 
 
+class ModelFacts(WireModel):
+    """What is known of a model. `thinking_values` are what may be picked for it, empty where it is not asked to think;
+    sizes are in tokens."""
+
+    context_window: int
+    max_output: int
+    takes_images: bool
+    thinking_values: list[str] = Field(default_factory=list[str])
+    default_thinking_value: str | None = None
+
+
 class ProviderView(WireModel):
     """One provider of the catalogue. `base_url` is what is stored, `effective_url` where requests really go.
 
     `key_state` says where the key is, never what it is. `models` are bare model ids; the id a run takes is
-    `<provider id>/<model>`.
+    `<provider id>/<model>`. `model_facts` are by bare id too, of `models` and `default_models`.
     """
 
     id: str
@@ -92,6 +114,7 @@ class ProviderView(WireModel):
     key_required: bool = True
     models: list[str] = Field(default_factory=list[str])
     default_models: list[str] = Field(default_factory=list[str])
+    model_facts: dict[str, ModelFacts] = Field(default_factory=dict[str, ModelFacts])
     background_model: str | None = None
     key_url: str | None = None
 

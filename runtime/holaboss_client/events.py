@@ -26,6 +26,12 @@ class RunEvent(StrEnum):
       neighbours.
     - TOOL_CALL: `phase` (started, blocked, completed), `call_id, content_index, tool_name, tool_args, result, error`;
       a blocked call waits for a person and has a `kind` (tool_confirmation, custom_tool) instead of a result
+    - SKILL_INVOCATION: `phase` (started, completed), `requested_name, skill_id, skill_name, skill_location,
+      granted_tools_expected`; a completed one also `widening_scope` (run), `managed_tools, granted_tools,
+      active_granted_tools, managed_commands, granted_commands, active_granted_commands, workspace_boundary_override,
+      args, error, error_message`
+    - RUN_NOTICE: `code, message`: something a person may want to know while the run goes on, such as an MCP server that is
+      left out (`mcp_server_unavailable`, with `mcp_server_id, state`)
     - RUN_RETRYING: `attempt` (1 is the first repetition), `attempts` (how many there may be, the very first included),
       `delay_s`, `message`
     - RUN_COMPLETED: `status` (success, paused, waiting_user), `usage`
@@ -37,6 +43,8 @@ class RunEvent(StrEnum):
     THINKING_DELTA = "thinking_delta"
     OUTPUT_DELTA = "output_delta"
     TOOL_CALL = "tool_call"
+    SKILL_INVOCATION = "skill_invocation"
+    RUN_NOTICE = "run_notice"
     RUN_RETRYING = "run_retrying"
     RUN_COMPLETED = "run_completed"
     RUN_FAILED = "run_failed"
@@ -83,6 +91,10 @@ class Change(StrEnum):
     FILES = "files"
     CONFIG = "config"
     AGENT = "agent"
+    SECRET = "secret"
+    MCP = "mcp"
+    PERMISSIONS = "permissions"
+    TERMINAL = "terminal"
     NOTICE = "notice"
     RESET = "reset"
     SHUTDOWN = "shutdown"
@@ -92,8 +104,9 @@ class ChangeEvent(WireModel):
     """Something a screen may show has changed. `payload` is a hint; the record itself is fetched.
 
     Payloads: SESSION_STATE a `SessionState`; FILES `{"paths": [...]}` (empty: anything may have changed);
-    QUEUE `{"input_id"}`; AGENT `{"agent_id"}` or `{"environment_id"}`; NOTICE `{"code", "message"}`;
-    WORKSPACE `{"status"}`.
+    QUEUE `{"input_id"}`; SECRET `{"name", "kind"}`; MCP `{"server", "state"}`, or with `code` and `message` why an
+    authorization failed; AGENT `{"agent_id"}` or `{"environment_id"}`; NOTICE `{"code", "message"}`;
+    WORKSPACE `{"status"}`; TERMINAL `{"terminal_id", "status"}`.
     """
 
     id: int

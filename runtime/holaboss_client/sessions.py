@@ -197,7 +197,7 @@ class TurnPage(WireModel):
 
 class TurnResult(WireModel):
     """One row per finished run. `status` is completed, failed, paused or waiting_user; `seq` grows with time inside a
-    session."""
+    session. `containment` names what held its commands (`none` for nothing); null when it ran none."""
 
     seq: int = 0
     input_id: str
@@ -215,3 +215,4 @@ class TurnResult(WireModel):
     request_snapshot_fingerprint: str | None
     prompt_cache_profile: dict[str, Any] | None
     token_usage: dict[str, Any] | None
+    containment: str | None = None

@@ -22,20 +22,14 @@ usage: holaboss-runtime [serve | openapi [FILE] | agent … | state-store … | 
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit status. 2 for a command line that makes no sense and for a server that cannot start."""
     command, *rest = (list(sys.argv[1:] if argv is None else argv)) or ["serve"]
+    if (status := _child(command, rest)) is not None:
+        return status
     match command, rest:
         case "serve", []:
             gc.disable()  # until it listens: looking for garbage among what is being loaded finds none
             from holaboss_runtime.server import serve
 
             return serve()
-        case "harness-host", []:
-            from holaboss_runtime.harness.host.main import main as host
-
-            return host() or 0
-        case "demo-provider", []:
-            from holaboss_runtime.demo_provider.main import main as demo_provider
-
-            return demo_provider() or 0
         case "openapi", [] | [_]:
             from holaboss_runtime.cli.openapi import write_openapi
 
@@ -55,6 +49,33 @@ def main(argv: Sequence[str] | None = None) -> int:
         case _:
             sys.stderr.write(USAGE)
             return 2
+
+
+def _child(command: str, rest: list[str]) -> int | None:
+    """What this program starts itself, and nobody else: they talk over their standard streams."""
+    match command, rest:
+        case "harness-host", []:
+            from holaboss_runtime.harness.host.main import main as host
+
+            return host() or 0
+        case "tool-helper", [name]:
+            from holaboss_runtime.harness.host.helper_main import main as tool_helper
+
+            return tool_helper(name)
+        case "parse-document", [kind]:
+            from holaboss_runtime.workspace.documents.child import main as parse_document
+
+            return parse_document(kind)
+        case "demo-provider", []:
+            from holaboss_runtime.demo_provider.main import main as demo_provider
+
+            return demo_provider() or 0
+        case "doorway", [_, _, *_]:
+            from holaboss_runtime.containment.doorway import main as doorway
+
+            return doorway(rest)
+        case _:
+            return None
 
 
 if __name__ == "__main__":

@@ -16,12 +16,13 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from holaboss_client.handshake import Hello, StartFailure
-from holaboss_runtime.config.environment import Environment, take_environment
+from holaboss_runtime.config.environment import MCP_CONSENT, MCP_TRUSTED, Environment, take_environment
 from holaboss_runtime.harness.registry import DEFAULT, HARNESSES
 
 STANDALONE_ROOT = "/holaboss"
 STANDALONE_PORT = 8080
 MAX_HELLO_BYTES = 1024 * 1024
+APPROVAL_VARIABLE, APPROVAL_S = "HOLABOSS_APPROVAL_EXPIRY_S", 86_400
 
 
 class StartError(Exception):
@@ -37,7 +38,8 @@ class StartError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Everything the environment says. `port` 0: the system chooses; `token` is None when none was given."""
+    """Everything the environment says. `port` 0: the system chooses; `token` is None when none was given; an approval
+    that nobody gives within `approval_s` seconds is a no."""
 
     root: Path
     host: str
@@ -48,6 +50,7 @@ class Launch:
     harness: str
     hosts: int
     concurrency: int
+    approval_s: float
     allowed_hosts: tuple[str, ...]
     bridge_requested: bool
     environment: Environment = field(repr=False)
@@ -68,6 +71,7 @@ def read_launch(environ: MutableMapping[str, str]) -> Launch:
         raise StartError(
             "settings_invalid", f"SANDBOX_AGENT_HARNESS is {harness!r}; this version knows {known}."
         )
+    _check_mcp_consent(environ, embedded=embedded)
     state = root / "state"
     return Launch(
         root=root,
@@ -81,6 +85,7 @@ def read_launch(environ: MutableMapping[str, str]) -> Launch:
         harness=harness,
         hosts=_number(environ, "HB_HARNESS_HOSTS", 1, 1, 64),
         concurrency=_number(environ, "HB_QUEUE_WORKER_CONCURRENCY", 5, 1, 256),
+        approval_s=float(_number(environ, APPROVAL_VARIABLE, APPROVAL_S, 1, 30 * 86_400)),
         allowed_hosts=tuple(environ.get("HOLABOSS_ALLOWED_HOSTS", "").split(",")),
         bridge_requested=_flag(environ, "PROACTIVE_ENABLE_REMOTE_BRIDGE"),
         environment=take_environment(environ, embedded=embedded),
@@ -156,6 +161,20 @@ def _stored_token(path: Path) -> str:
 
 def _usable(token: str) -> bool:
     return bool(token) and token.isascii() and token.isprintable() and " " not in token
+
+
+def _check_mcp_consent(environ: MutableMapping[str, str], *, embedded: bool) -> None:
+    """To start what a file names unasked is for who runs a server and owns its files, never for a desktop."""
+    wanted = environ.get(MCP_CONSENT, "").strip()
+    if wanted not in ("", MCP_TRUSTED):
+        raise StartError(
+            "settings_invalid", f"{MCP_CONSENT} is {wanted!r}. It can be {MCP_TRUSTED!r}, or be left out."
+        )
+    if wanted and embedded:
+        raise StartError(
+            "settings_invalid",
+            f"{MCP_CONSENT} is for servers that run by themselves. Remove it: under a desktop a person is asked.",
+        )
 
 
 def _flag(environ: MutableMapping[str, str], name: str) -> bool:

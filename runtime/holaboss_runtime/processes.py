@@ -106,6 +106,23 @@ def owner_of(pid: int) -> str:
     return f"host-{pid}."
 
 
+def terminal_owner_of(pid: int) -> str:
+    """The start of the owner mark of everything that runs in terminals of the runtime with this process id."""
+    return f"terminal-{pid}."
+
+
+def end_marked(owner: str) -> None:
+    """Kill every process whose owner mark starts like this, whose child it may be: for what a parent that was killed
+    could not end itself. Linux only."""
+    for _ in range(SWEEP_ROUNDS):
+        targets = [pid for pid, _ in _processes() if pid != os.getpid() and _is_owned(pid, owner)]
+        if not targets:
+            return
+        for pid in targets:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+
+
 def sweep(owner: str | None = None) -> None:
     """Kill and reap every descendant of this process, or only those whose owner mark starts with `owner`.
 

@@ -53,6 +53,7 @@ KEEP_ALIVE_S = (
 )
 BACKLOG = 512
 LOOK_S = 30.0
+WEBSOCKET_BYTES = 64 * 1024  # of what a client says; nothing that is said there is of use
 
 
 def serve() -> int:
@@ -166,6 +167,7 @@ def _compose(launch: Launch, prepared: _Prepared, stop: Callable[[], None]) -> R
         harness=launch.harness,
         hosts=launch.hosts,
         concurrency=launch.concurrency,
+        approval_s=launch.approval_s,
         look_s=None if launch.embedded else LOOK_S,  # a desktop that rests has no timers
         secrets=prepared.keys,
         hidden=frozenset({prepared.token, prepared.poke_token}),
@@ -194,7 +196,9 @@ def _http_server(launch: Launch, prepared: _Prepared, state: RuntimeState) -> Ht
         build_app(state, Access(prepared.token, prepared.poke_token, hosts)),
         loop="asyncio",
         http="h11",
-        ws="none",
+        ws=_websocket,  # pyright: ignore[reportArgumentType] — it makes a protocol, as a class would
+        ws_max_size=WEBSOCKET_BYTES,
+        ws_per_message_deflate=False,
         lifespan="off",
         log_config=None,
         access_log=False,
@@ -211,6 +215,13 @@ def _http_server(launch: Launch, prepared: _Prepared, state: RuntimeState) -> Ht
     return server
 
 
+def _websocket(**options: Any) -> asyncio.Protocol:  # noqa: ANN401
+    """The protocol of one WebSocket. What it needs is imported with the first of them, not at the start."""
+    from holaboss_runtime.api.websocket import WebSocketProtocol
+
+    return WebSocketProtocol(**options)
+
+
 class _Server:
     """Made and run on the event loop."""
 
@@ -224,6 +235,7 @@ class _Server:
 
     async def run(self) -> int:
         self._watch_for_orders()
+        self._state.terminals.recover()
         await self._state.sessions.start()
         # Only the two halves of the HTTP server are used: its own loop would wake ten times a second for nothing.
         await self._http.startup(sockets=[self._prepared.listener])
@@ -270,8 +282,12 @@ class _Server:
     async def _come_down(self) -> None:
         """Streams, requests and runs first; then the children they may still need; the database last."""
         self._state.lifetime.set()
-        await _end(self._http.shutdown(sockets=[self._prepared.listener]), self._state.sessions.close())
-        await _end(self._state.harness.close(), self._state.config.close())
+        await _end(
+            self._http.shutdown(sockets=[self._prepared.listener]),
+            self._state.sessions.close(),
+            self._state.terminals.close(),
+        )
+        await _end(self._state.harness.close(), self._state.config.close(), self._state.mcp.close())
         self._state.database.close()
         self._prepared.lock.release()
 

@@ -33,7 +33,7 @@ LIBRARIES = {
 }
 
 # Program -> package: a display, a session bus and a keychain for the end-to-end tests, the sandbox of commands;
-# binutils for freezing.
+# binutils for freezing; what runs the MCP servers of the tests.
 PROGRAMS = {
     "Xvfb": "xvfb",
     "xvfb-run": "xvfb",
@@ -44,6 +44,8 @@ PROGRAMS = {
     "gnome-keyring-daemon": "gnome-keyring",
     "bwrap": "bubblewrap",
     "objdump": "binutils",
+    "node": "nodejs",
+    "npm": "npm",
 }
 
 STANDARD_ERROR = 2

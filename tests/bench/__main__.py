@@ -17,7 +17,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.bench import bench_drain, bench_queue, bench_session_core, idle, reading, runs, startup
+from tests.bench import (
+    bench_drain,
+    bench_harness,
+    bench_queue,
+    bench_session_core,
+    idle,
+    reading,
+    runs,
+    startup,
+)
 from tests.bench.figures import Figure, table, write_into
 
 ROOT = Path(__file__).parents[2]
@@ -33,6 +42,7 @@ BENCHES: dict[str, tuple[Bench, int, int]] = {
     "tool": (runs.tool_run, 10, 3),
     "many": (runs.many, 9, 3),
     "growth": (runs.growth, 17, 3),
+    "harness": (bench_harness.harness, 30, 5),
     "queue": (bench_queue.queue, 9, 3),
     "session-core": (bench_session_core.session_core, 9, 3),
     "drain": (bench_drain.drain, 5, 2),

@@ -7,7 +7,7 @@ last; a cancelled run ends as paused with what was said until then, and one that
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, NoReturn
 
 from holaboss_client.events import RunEvent
@@ -16,7 +16,9 @@ from holaboss_runtime.harness.contract import (
     ActionKind,
     AdapterCapabilities,
     Cancellation,
+    Denial,
     HistoryEntry,
+    NewOutput,
     PendingCall,
     PrepPlan,
     RunnerEvent,
@@ -25,6 +27,7 @@ from holaboss_runtime.harness.contract import (
     WireProtocol,
 )
 from holaboss_runtime.harness.services import HostAskError
+from holaboss_runtime.permissions.model import PermissionRule
 
 Script = Callable[["Stage"], Awaitable[None]]
 
@@ -53,6 +56,9 @@ class Stage:
         self._open: str | None = None
         self._offset = 0
         self.text = ""
+        self.denials: list[Denial] = []
+        self.outputs: list[NewOutput] = []
+        self.containment: str | None = None
 
     def say(self, text: str) -> None:
         self._delta(RunEvent.OUTPUT_DELTA, "output", text)
@@ -75,8 +81,36 @@ class Stage:
             RunEvent.TOOL_CALL, call | {"phase": "completed", "result": content, "error": error} | payload
         )
 
+    def refused(
+        self,
+        name: str,
+        reason: str,
+        *,
+        would_ask: bool = False,
+        suggestions: Sequence[PermissionRule] = (),
+        tool_args: dict[str, Any] | None = None,
+    ) -> None:
+        """A call that a rule refuses; the run goes on."""
+        self.tool(name, error=True, result=f"Denied by policy: {reason}", denied=reason)
+        self.denials.append(
+            Denial(
+                call_id=f"call-{self._part}",
+                tool_name=name,
+                reason=reason,
+                would_ask=would_ask,
+                suggestions=list(suggestions),
+                tool_args=tool_args or {},
+            )
+        )
+
     def blocked(
-        self, name: str, arguments: dict[str, Any] | None = None, *, kind: ActionKind = "tool_confirmation"
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        *,
+        kind: ActionKind = "tool_confirmation",
+        reason: str = "",
+        suggestions: Sequence[PermissionRule] = (),
     ) -> PendingCall:
         """Tell of a call that waits, and return it for `wait`."""
         self._part, self._open = self._part + 1, None
@@ -85,8 +119,13 @@ class Stage:
             kind=kind,
             tool_name=name,
             tool_args=arguments or {},
+            reason=reason,
+            suggestions=list(suggestions),
         )
-        call = {"content_index": self._part, **waits.model_dump(exclude={"kind"})}
+        call = {
+            "content_index": self._part,
+            **waits.model_dump(include={"call_id", "tool_name", "tool_args"}),
+        }
         self._put(RunEvent.TOOL_CALL, call | {"phase": "started"})
         self._put(RunEvent.TOOL_CALL, call | {"phase": "blocked", "kind": kind})
         return waits
@@ -134,8 +173,9 @@ class FakeHarness:
     """`packages` are those of every run, in order; `running` counts runs right now, `most_running` at most."""
 
     name = "native"
-    capabilities = AdapterCapabilities(supports_waiting_user=True)
+    capabilities = AdapterCapabilities(supports_waiting_user=True, supports_skills=True, supports_mcp=True)
     ready = True
+    containment: str | None = None
 
     def __init__(
         self, script: Script = echo, *, tool_names: tuple[str, ...] = ("read", "write", "bash")
@@ -147,7 +187,7 @@ class FakeHarness:
         self.most_running = 0
 
     def prep_plan(self, session_kind: str) -> PrepPlan:
-        return PrepPlan()
+        return PrepPlan(prepare_mcp_tooling=True)
 
     async def start(self) -> None:
         pass
@@ -198,7 +238,14 @@ def _terminal(stage: Stage, play: asyncio.Future[None]) -> RunnerEvent:
     usage = {"input_tokens": 10, "output_tokens": 3, "total_tokens": 13}
     exchange = [stage.package.instruction, stage.text]
     history = HistoryEntry(adapter="fake", version=1, payload=exchange)
-    result = RunResult(assistant_text=stage.text, history=history, usage=usage)
+    result = RunResult(
+        assistant_text=stage.text,
+        history=history,
+        usage=usage,
+        denials=stage.denials,
+        outputs=stage.outputs,
+        containment=stage.containment,
+    )
     if not play.done():
         return RunnerEvent(
             event_type=RunEvent.RUN_COMPLETED, payload={"status": "paused", "usage": usage}, result=result

@@ -31,8 +31,10 @@ class Status(StrEnum):
 
 
 FINAL = frozenset({Status.COMPLETED, Status.PAUSED, Status.WAITING_USER, Status.FAILED})
+MOST_NOTICES, LONGEST_NOTICE = 20, 1_000
 _COMPLETIONS = {"paused": Status.PAUSED, "waiting_user": Status.WAITING_USER}
-StepState = Literal["running", "waiting", "done", "failed", "interrupted"]
+StepState = Literal["running", "waiting", "asked", "done", "failed", "interrupted"]
+"""A call that waits becomes `asked` once a later turn has taken it up."""
 
 
 @dataclass(slots=True)
@@ -58,7 +60,10 @@ class TextSegment:
 
 @dataclass(slots=True)
 class ToolSegment:
-    """One tool call. `arguments` and `result` are what the events carried, already bounded by the runtime."""
+    """One tool call. `arguments`, `result` and `details` are what the events carried, already bounded by the runtime.
+
+    `reason` says why a call waits or was refused, `containment` what held a command, `denied` that a rule refused it.
+    """
 
     content_index: int
     call_id: str
@@ -69,6 +74,10 @@ class ToolSegment:
     started_at: str = ""
     ended_at: str = ""
     changed_paths: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    containment: str = ""
+    reason: str = ""
+    denied: bool = False
 
 
 Segment: TypeAlias = TextSegment | ToolSegment
@@ -82,6 +91,17 @@ class TurnError:
     message: str
     provider_id: str | None
     model_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunNotice:
+    """What a person should know of a run that goes on: `server` is the MCP server it is about, `state` its state, and
+    both are empty for anything else. Codes are stable (`mcp_needs_consent`, …)."""
+
+    code: str
+    message: str
+    server: str = ""
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +140,7 @@ class TurnState:
         self.started_at = ""
         self.ended_at = ""
         self._parts: dict[tuple[int, str], Segment] = {}
+        self._notices: dict[int, RunNotice] = {}
         self._log: list[OutputEvent] = []
         self._retried_at = -1
         self._status_at = -1
@@ -131,6 +152,11 @@ class TurnState:
         return [part for part in parts if isinstance(part, ToolSegment) or part.text]
 
     @property
+    def notices(self) -> list[RunNotice]:
+        """In the order they were said, each once."""
+        return list(dict.fromkeys(self._notices[sequence] for sequence in sorted(self._notices)))
+
+    @property
     def is_final(self) -> bool:
         return self.status in FINAL
 
@@ -139,6 +165,22 @@ class TurnState:
         """The whole answer as Markdown, without thinking and tools."""
         texts = (part.text for part in self.segments if isinstance(part, TextSegment) and not part.thinking)
         return "\n\n".join(text.strip("\n") for text in texts)
+
+    def take_up(self) -> bool:
+        """A later turn goes on with what waited here; True when something did."""
+        waiting = [tool for tool in self.tools if tool.state == "waiting"]
+        for tool in waiting:
+            tool.state = "asked"
+        return bool(waiting)
+
+    @property
+    def tools(self) -> list[ToolSegment]:
+        return [part for part in self.segments if isinstance(part, ToolSegment)]
+
+    @property
+    def changed_paths(self) -> tuple[str, ...]:
+        """The files its tools say they changed, in the order they did."""
+        return tuple(dict.fromkeys(path for tool in self.tools for path in tool.changed_paths))
 
     @property
     def answer_length(self) -> int:
@@ -162,6 +204,9 @@ class TurnState:
             if event.sequence > self._retried_at:
                 self._log.append(event)
                 self._place(event)
+        elif kind == RunEvent.RUN_NOTICE:
+            if event.sequence > self._retried_at:
+                self._keep_notice(event)
         elif kind == RunEvent.RUN_RETRYING:
             self._start_over(event)
             self._note(event)
@@ -173,8 +218,23 @@ class TurnState:
         self._retried_at = max(self._retried_at, event.sequence)
         self._log = [earlier for earlier in self._log if earlier.sequence > self._retried_at]
         self._parts.clear()
+        self._notices = {at: notice for at, notice in self._notices.items() if at > self._retried_at}
         for earlier in self._log:
             self._place(earlier)
+
+    def _keep_notice(self, event: OutputEvent) -> None:
+        """The newest ones, so that whatever order they come in leaves the same."""
+        payload = event.payload
+        message = " ".join(str(payload.get("message") or "").split())[:LONGEST_NOTICE]
+        if message:
+            self._notices[event.sequence] = RunNotice(
+                code=str(payload.get("code") or ""),
+                message=message,
+                server=str(payload.get("mcp_server_id") or ""),
+                state=str(payload.get("state") or ""),
+            )
+        if len(self._notices) > MOST_NOTICES:
+            del self._notices[min(self._notices)]
 
     def _place(self, event: OutputEvent) -> None:
         payload = event.payload
@@ -226,11 +286,18 @@ def _update_tool(tool: ToolSegment, event: OutputEvent) -> None:
         tool.started_at = event.created_at
         return
     if payload.get("phase") == "blocked":  # nothing was done; somebody has to decide first
-        tool.state = "waiting"
+        if tool.state != "asked":  # told again, after a later turn has taken it up
+            tool.state = "waiting"
+        tool.reason = str(payload.get("reason") or "")
         return
     tool.ended_at = event.created_at
     tool.state = "failed" if payload.get("error") else "done"
     tool.result = result_text(payload.get("result")) or _error_text(payload.get("error"))
+    result = _mapping(payload.get("result"))
+    tool.details = _mapping(result.get("details"))
+    tool.containment = str(result.get("containment") or "")
+    if denied := payload.get("denied"):
+        tool.reason, tool.denied = str(denied), True
     tool.changed_paths = tuple(str(path) for path in cast(list[Any], payload.get("changed_paths") or []))
 
 

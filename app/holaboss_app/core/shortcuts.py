@@ -18,6 +18,7 @@ class Action(StrEnum):
     NEW_SESSION = "new-session"
     NEW_WORKSPACE = "new-workspace"
     FOCUS_COMPOSER = "focus-composer"
+    FOCUS_REQUEST = "focus-request"
     PALETTE = "palette"
     SETTINGS = "settings"
     SWITCH_WORKSPACE = "switch-workspace"
@@ -46,6 +47,7 @@ SHORTCUTS: tuple[Shortcut, ...] = (
     Shortcut(Action.NEW_SESSION, "Ctrl+N", "New session"),
     Shortcut(Action.NEW_WORKSPACE, "Ctrl+Shift+N", "New workspace"),
     Shortcut(Action.FOCUS_COMPOSER, "Ctrl+L", "Write a message"),
+    Shortcut(Action.FOCUS_REQUEST, "Ctrl+.", "Go to what waits for you"),
     Shortcut(Action.PALETTE, "Ctrl+K", "Command palette"),
     Shortcut(Action.SETTINGS, "Ctrl+,", "Settings"),
     Shortcut(Action.SWITCH_WORKSPACE, "Ctrl+O", "Switch workspace"),

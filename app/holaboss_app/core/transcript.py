@@ -8,8 +8,9 @@ draws nothing and fetches nothing itself.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from holaboss_app.core.heights import Metrics
 from holaboss_app.core.reducer import TurnState
@@ -73,7 +74,10 @@ class Transcript:
         if input_id not in self._loaded:
             return None
         self._states.move_to_end(input_id)
-        return self._states[input_id]
+        state = self._states[input_id]
+        if row + 1 < len(self.rows):
+            state.take_up()
+        return state
 
     def find(self, input_id: str) -> TurnState | None:
         """The state that events go to, whether its beginning is here or not."""
@@ -171,6 +175,15 @@ class Transcript:
         if position is None or self.rows[position].seq == NOT_YET:
             return None
         return Page(self.rows[position].seq, 1)
+
+    def newest_details(self, tool: str, looked_at: int = 24) -> Mapping[str, Any]:
+        """What the newest call of a tool told, among the last turns that are here; empty without one."""
+        for row in reversed(self.rows[-looked_at:]):
+            state = self._states.get(row.input_id)
+            for call in reversed(state.tools) if state is not None else ():
+                if call.name == tool and call.details:
+                    return call.details
+        return {}
 
     def forget_requests(self) -> None:
         """What was asked for will not come: the connection is gone."""

@@ -49,6 +49,7 @@ class CommandRunner(QObject):
         self._table: dict[str, Callable[[], object]] = {
             Action.NEW_SESSION: space.chat.new_session,
             Action.FOCUS_COMPOSER: partial(self._in_space, window.focus_chat),
+            Action.FOCUS_REQUEST: partial(self._in_space, space.chat.focus_request),
             Action.PALETTE: self._open_palette,
             Action.SETTINGS: partial(presenter.open_settings, "models"),
             Action.SWITCH_WORKSPACE: partial(self._in_space, window.switcher.open_popover),

@@ -60,6 +60,7 @@ def entries() -> list[Entry]:
         Entry(Action.ZOOM_RESET, view, tr("Normal text size"), "search", keys(Action.ZOOM_RESET)),
         Entry(Do.SPACE, go, tr("Conversation and files"), "chat"),
         Entry(Action.FOCUS_COMPOSER, go, tr("Write a message"), "pencil", keys(Action.FOCUS_COMPOSER)),
+        Entry(Action.FOCUS_REQUEST, go, tr("Go to what waits for you"), "shield", keys(Action.FOCUS_REQUEST)),
         Entry(Action.SWITCH_WORKSPACE, go, tr("Switch workspace"), "folder", keys(Action.SWITCH_WORKSPACE)),
         Entry(Action.PALETTE, go, tr("Command palette"), "search", keys(Action.PALETTE)),
         Entry(Do.RESTART_RUNTIME, help_, tr("Restart the runtime"), "refresh"),

@@ -225,6 +225,7 @@ class AppPresenter(QObject):
 
     def _opened(self, workspace: Workspace | None) -> None:
         self._space.show(workspace)
+        self._settings.show_workspace(workspace)
         self._listed()
 
     def _listed(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 
 from holaboss_app.services.keychain import Keychain, KeychainError
+from holaboss_app.services.secret_handover import SecretHandover
 from holaboss_app.services.tasks import Report, Tasks
 from holaboss_client.client import RuntimeClient
 from holaboss_client.config import LocalServer, ProviderCatalogue, PutProvider
@@ -30,6 +31,7 @@ class Providers(QObject):
         super().__init__(parent)
         self._keychain = keychain
         self._tasks = Tasks(report)
+        self._handover = SecretHandover(keychain, self.told.emit, self._tasks)
         self._client: RuntimeClient | None = None
         self._notices: set[str] = set()
         self.catalogue: ProviderCatalogue | None = None
@@ -47,10 +49,12 @@ class Providers(QObject):
         self._client = client
         self.take(await client.providers())
         self._tasks.start(self._send_keys(client), key="keys")
+        self._handover.attach(client)
 
     def detach(self) -> None:
         self._client = None
         self._tasks.cancel("keys")
+        self._handover.detach()
 
     def take(self, catalogue: ProviderCatalogue) -> None:
         """A newer catalogue, from wherever it came."""
@@ -63,6 +67,7 @@ class Providers(QObject):
             self.changed.emit(catalogue)
 
     def on_change(self, event: ChangeEvent) -> None:
+        self._handover.on_change(event)
         if event.kind in (Change.CONFIG, Change.RESET):
             self._tasks.start(self._refresh(), key="refresh")
 

@@ -9,6 +9,7 @@ QToolTip { color: $text; background: $pane; border: 1px solid $border; padding: 
 QLabel { background: transparent; }
 QLabel[role="title"] { font-size: $title_pt; font-weight: 600; }
 QLabel[role="heading"] { font-size: $heading_pt; font-weight: 600; }
+QLabel[role="strong"] { font-weight: 600; }
 QLabel[role="muted"] { color: $text_muted; }
 QLabel[role="small"] { color: $text_muted; font-size: $small_pt; }
 QLabel[role="danger"] { color: $danger; }
@@ -24,6 +25,7 @@ QFrame[surface="window"] { background: $window; }
 QFrame[surface="pane"] { background: $pane; border: 1px solid $border; border-radius: $r_large; }
 QFrame[surface="card"] { background: $pane; border: 1px solid $border; border-radius: $r; }
 QFrame[surface="sunken"] { background: $sunken; border: 1px solid $border; border-radius: $r; }
+QFrame[surface="request"] { background: $pane; border: 1px solid $accent; border-radius: $r_large; }
 QFrame[surface="bubble"] { background: $bubble; border-radius: $r_bubble; }
 QFrame[surface="danger"] { background: $danger_surface; border: 1px solid $danger; border-radius: $r; }
 QFrame[surface="warning"] { background: $warning_surface; border: 1px solid $warning; border-radius: $r; }
@@ -31,7 +33,7 @@ QFrame[surface="rail"] { background: $window; }
 QFrame[surface="divider"] { background: $border; }
 
 QPushButton { color: $text; background: $pane; border: 1px solid $border_strong; border-radius: $r;
-    padding: 5px 13px; min-height: $control; }
+    padding: 5px 13px; min-height: $control; outline: none; }
 QPushButton:hover { background: $hover; }
 QPushButton:pressed, QPushButton:checked { background: $selected; }
 QPushButton:focus { border: 2px solid $accent; padding: 4px 12px; }
@@ -85,6 +87,8 @@ QLineEdit:disabled, QPlainTextEdit:disabled, QTextEdit:disabled { color: $text_m
 QLineEdit[invalid="true"], QPlainTextEdit[invalid="true"] { border-color: $danger; }
 QTextBrowser { background: transparent; border: none; padding: 0; }
 QTextBrowser:focus { border: none; padding: 0; }
+QPlainTextEdit[surface="sunken"] { background: $sunken; border-color: $border; }
+QPlainTextEdit[surface="sunken"]:focus { border-color: $accent; }
 QPlainTextEdit[bare="true"], QTextEdit[bare="true"] { background: transparent; border: none; padding: 0;
     border-radius: 0; }
 

@@ -2,9 +2,9 @@
 
 Widgets ask for looks by dynamic property and never carry a style sheet of their own:
 
-- `QLabel[role=…]`: `title`, `heading`, `muted`, `small`, `danger`, `success`, `warning`, `mono`, `badge`
+- `QLabel[role=…]`: `title`, `heading`, `muted`, `small`, `danger`, `success`, `warning`, `mono`, `badge`, `strong`
 - `QFrame[surface=…]`: `window`, `pane`, `card`, `sunken`, `bubble`, `danger`, `warning`,
-  `rail`, `divider`
+  `rail`, `divider`, `request`
 - `QPushButton[kind=…]`: none (tonal), `primary`, `danger`, `ghost`, `link`, and `drop` of a `DropButton`;
   `QToolButton` is always a quiet icon button, `[kind=rail]` the large one of the left rail
 - `QMenu[round=true]`: see `theme.menus`

@@ -1,7 +1,7 @@
 """What a session may do at most: the smaller of what its environment and its agent allow, computed once per run.
 
-Whatever cannot be held to is taken away, and what can neither be held to nor taken away is named. The seven tools of
-the harness are known here by what they need; a tool nobody described is taken to need everything.
+Whatever cannot be held to is taken away, and what can neither be held to nor taken away is named. The tools of the
+harness are known here by what they need; a tool nobody described is taken to need everything.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Literal
 
 from holaboss_client.agents import Environment, ResourceAttachment
 from holaboss_runtime.agents.definition import Access, AgentConfig
+from holaboss_runtime.permissions.model import ContainmentDemand
 
 Network = Literal["enabled", "disabled"]
 
@@ -24,7 +25,25 @@ _NEEDS: dict[str, frozenset[str]] = {
     "ls": frozenset({"files"}),
     "write": frozenset({"files", "write"}),
     "edit": frozenset({"files", "write"}),
-    "bash": _EVERYTHING,
+    "bash": frozenset(
+        {"files", "write"}
+    ),  # how far it reaches is demanded of its containment, see `containment`
+    "skill": frozenset({"files"}),
+    "write_report": frozenset({"files", "write"}),
+    "web_search": frozenset({"network"}),
+    "download_url": _EVERYTHING,
+    "image_generate": _EVERYTHING,
+    # A plan, notes and questions belong to the session; no file of anybody is touched.
+    "todo": frozenset(),
+    "question": frozenset(),
+    "scratchpad": frozenset(),
+    # A subagent has the posture of its owner.
+    "delegate_task": frozenset(),
+    "get_subagent": frozenset(),
+    "cancel_subagent": frozenset(),
+    "resume_subagent": frozenset(),
+    "continue_subagent": frozenset(),
+    "list_background_tasks": frozenset(),
 }
 
 
@@ -49,6 +68,12 @@ class Posture:
             "network": self.network == "enabled",
         }
         return all(granted[need] for need in needs)
+
+    @property
+    def containment(self) -> ContainmentDemand:
+        """How commands have to be held. A machine that cannot take the network away runs none."""
+        offline = self.network == "disabled"
+        return ContainmentDemand(required=offline, network="off" if offline else "on")
 
     def limit(self, resources: Sequence[ResourceAttachment]) -> list[ResourceAttachment]:
         """The attachments as this run gets them: none at all, all of them read-only, or as they are."""
@@ -78,7 +103,7 @@ def effective_posture(environment: Environment, config: AgentConfig) -> Posture:
         workspace_access="none" if off else access,
         network=sandbox.network_access,
     )
-    if sandbox.package_policy == "none" and posture.allows("bash"):
+    if sandbox.package_policy == "none" and posture.network == "enabled" and posture.allows("bash"):
         note = "Not enforced: shell commands could install packages although the environment asks for none."
         return Posture(posture.file_tools, posture.workspace_access, posture.network, (note,))
     return posture

@@ -12,7 +12,19 @@ from starlette.types import ASGIApp
 from holaboss_client import PRODUCT_VERSION
 from holaboss_runtime.api import problems
 from holaboss_runtime.api.middleware import Access, Gate
-from holaboss_runtime.api.routes import agents, runtime, session_core, sessions, streams, workspaces
+from holaboss_runtime.api.routes import (
+    agents,
+    mcp,
+    permissions,
+    runtime,
+    session_core,
+    sessions,
+    streams,
+    subagents,
+    terminals,
+    undo,
+    workspaces,
+)
 from holaboss_runtime.api.state import RuntimeState
 
 
@@ -32,8 +44,20 @@ def build_routes() -> FastAPI:
         redirect_slashes=False,
     )
     problems.install(app)
-    families = (runtime, workspaces, agents, sessions, session_core, streams)
-    for router in (runtime.health, *(family.router for family in families)):
+    families = (
+        runtime,
+        workspaces,
+        undo,
+        permissions,
+        mcp,
+        agents,
+        sessions,
+        session_core,
+        subagents,
+        terminals,
+        streams,
+    )
+    for router in (runtime.health, mcp.secrets_router, *(family.router for family in families)):
         app.include_router(_with_status(router))
     return app
 

@@ -23,6 +23,8 @@ MAX_BODY_BYTES = 10 * 1024 * 1024
 OPEN_PATH = "/healthz"
 POKE_PATH = "/api/v1/lifecycle/poke"
 _WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_NOT_VALID = 1008
+_NOT_FOUND = (404, "route_not_found", "There is no WebSocket at this address.")
 
 
 class RefusedBody(Exception):
@@ -48,9 +50,12 @@ class Gate:
         self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] not in ("http", "websocket"):
             return
         refusal = self._refusal(scope)
+        if scope["type"] == "websocket":
+            await (refusal(scope, receive, send) if refusal else self._open(scope, receive, send))
+            return
         if refusal is None:
             try:
                 receive = await _bounded(scope, receive)
@@ -60,6 +65,22 @@ class Gate:
             await refusal(scope, receive, send)
             return
         await self._answer(scope, receive, send)
+
+    async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A WebSocket: what the application closes before it was open is answered with a problem."""
+        opened = False
+
+        async def watched(message: Message) -> None:
+            nonlocal opened
+            opened = opened or message["type"] != "websocket.close"
+            if opened:
+                await send(message)
+                return
+            found = message.get("code") == _NOT_VALID
+            what = (422, "invalid_request", "The address is not valid.") if found else _NOT_FOUND
+            await problem(*what)(scope, receive, send)
+
+        await self._app(scope, receive, watched)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = finished = False

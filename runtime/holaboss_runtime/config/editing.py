@@ -14,8 +14,10 @@ from holaboss_runtime.config.endpoints import url_problem
 from holaboss_runtime.config.keys import KEYCHAIN
 from holaboss_runtime.config.resolution import check_model_id, resolve_target
 from holaboss_runtime.config.settings import PLACES, Settings, lookup, mapping, text
+from holaboss_runtime.config.web import SEARCH_CHOICES, search_provider_of, set_search_key
 from holaboss_runtime.errors import DomainError
 
+REFERENCES = "secret_references"
 _PROVIDER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _HEADER_VALUE = re.compile(r"[\x20-\x7e]{0,4000}")
@@ -77,6 +79,20 @@ def set_background(document: Document, provider: str | None, model: str | None) 
     block["model"] = model
 
 
+def note_reference(document: Document, name: str, held: bool) -> None:
+    """The name of a stored secret that a keychain holds; never a value."""
+    listed = sorted({*references(document), name} if held else {*references(document)} - {name})
+    document[REFERENCES] = listed
+    if not listed:
+        del document[REFERENCES]
+
+
+def references(document: Document) -> list[str]:
+    listed: object = document.get(REFERENCES)
+    found = cast("list[object]", listed) if isinstance(listed, list) else []
+    return [name for name in found if isinstance(name, str)]
+
+
 def set_setting(document: Document, name: str, value: str) -> None:
     """Write a plain setting where the file already has it; an empty value removes it everywhere."""
     places = PLACES[name]
@@ -101,6 +117,9 @@ def stored_provider(document: Document, provider_id: str) -> Document | None:
 
 def set_key(document: Document, provider_id: str, value: str | None) -> None:
     """Store a key, or a reference to one, where the file knows the provider; None removes it."""
+    if (search := search_provider_of(provider_id)) is not None:
+        set_search_key(document, search, value)
+        return
     stored = stored_provider(document, provider_id)
     if stored is not None:
         stored.pop("api_key", None)
@@ -113,10 +132,11 @@ def set_key(document: Document, provider_id: str, value: str | None) -> None:
 
 def refer_to_keychain(document: Document, provider_id: str) -> None:
     """Put a reference in the place of the key, if the file knows the provider at all."""
+    is_search = search_provider_of(provider_id) is not None
     shorthand = provider_id == PROXY_ID and any(
         lookup(document, *place) for place in PLACES["model_proxy_base_url"]
     )
-    if stored_provider(document, provider_id) is not None or shorthand:
+    if stored_provider(document, provider_id) is not None or shorthand or is_search:
         set_key(document, provider_id, KEYCHAIN + provider_id)
 
 
@@ -126,6 +146,21 @@ def check_provider_id(provider_id: str) -> None:
             "unprocessable",
             "provider_id_invalid",
             "A provider id has at most 64 letters, digits, dots, dashes and underscores.",
+        )
+
+
+def check_secret_id(secret_id: str) -> None:
+    """A key belongs to a provider of models, or to one of searches."""
+    if search_provider_of(secret_id) is None:
+        check_provider_id(secret_id)
+
+
+def check_search_choice(provider: str) -> None:
+    if provider and provider not in SEARCH_CHOICES:
+        raise DomainError(
+            "unprocessable",
+            "search_provider_invalid",
+            f"There is no search provider {provider[:50]!r}. Choose one of {', '.join(SEARCH_CHOICES)}.",
         )
 
 

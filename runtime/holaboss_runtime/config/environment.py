@@ -15,6 +15,9 @@ OVERRIDES: dict[str, str] = {
     "auth_token": "HOLABOSS_SANDBOX_AUTH_TOKEN",
     "default_model": "HOLABOSS_DEFAULT_MODEL",
 }
+MCP_CONSENT, MCP_TRUSTED = "HOLABOSS_MCP_CONSENT", "trusted"
+_NEVER = frozenset({"HOLABOSS_RUNTIME_TOKEN", "PATH", "HOME"})
+"""Ours, or what programs need to be found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,11 @@ class Environment:
     overrides: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     keys: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     base_urls: Mapping[str, str] = field(default_factory=dict[str, str])
+    placeholders: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Variables that `{env:NAME}` of an MCP server may read: those that HOLABOSS_MCP_ENV names, standalone only."""
+    secrets_key: str | None = field(default=None, repr=False)
+    mcp_trusted: bool = False
+    """Commands of workspace files are started as MCP servers unasked: HOLABOSS_MCP_CONSENT, standalone only."""
 
 
 def take_environment(environ: MutableMapping[str, str], *, embedded: bool) -> Environment:
@@ -45,4 +53,13 @@ def take_environment(environ: MutableMapping[str, str], *, embedded: bool) -> En
         if key and not embedded:
             keys[provider.id] = key
             base_urls[provider.id] = environ.get(f"{provider.variable}_BASE_URL", "").strip()
-    return Environment(overrides, keys, base_urls)
+    secrets_key = environ.pop("HOLABOSS_SECRETS_KEY", "").strip() or None
+    placeholders = {} if embedded else _placeholders(environ)
+    trusted = environ.get(MCP_CONSENT, "").strip() == MCP_TRUSTED and not embedded
+    return Environment(overrides, keys, base_urls, placeholders, None if embedded else secrets_key, trusted)
+
+
+def _placeholders(environ: MutableMapping[str, str]) -> dict[str, str]:
+    """Taken out of the environment, because they are most likely secrets."""
+    wanted = {name.strip() for name in environ.get("HOLABOSS_MCP_ENV", "").split(",")} - _NEVER
+    return {name: environ.pop(name) for name in sorted(wanted) if name.isidentifier() and name in environ}

@@ -96,4 +96,5 @@ class KeyRing:
             if entry.api_key and not entry.api_key.startswith(KEYCHAIN):
                 yield entry.api_key
             yield from (value for name, value in entry.headers.items() if _SECRET_HEADER.search(name))
+        yield from (key for key in settings.search.keys.values() if not key.startswith(KEYCHAIN))
         yield settings.values.get("auth_token", "")

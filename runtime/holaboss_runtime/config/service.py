@@ -27,7 +27,8 @@ from holaboss_client.config import (
 )
 from holaboss_client.events import Change
 from holaboss_runtime.config import editing
-from holaboss_runtime.config.builtin import BUILTIN, DEMO_ID, PROXY_ID
+from holaboss_runtime.config.builtin import BUILTIN, DEMO_ID, PROXY_ID, VENDORS
+from holaboss_runtime.config.catalogue import UNKNOWN, ModelEntry, facts_of
 from holaboss_runtime.config.demo import DemoProvider
 from holaboss_runtime.config.document import ConfigFile, Document
 from holaboss_runtime.config.endpoints import WireProtocol, endpoint, url_problem
@@ -36,6 +37,15 @@ from holaboss_runtime.config.keys import KeyRing, needs_key
 from holaboss_runtime.config.resolution import resolve_target
 from holaboss_runtime.config.settings import ProviderEntry, Settings, read_settings
 from holaboss_runtime.config.views import catalogue_of, config_view
+from holaboss_runtime.config.web import (
+    KEYED,
+    SEARCH_PREFIX,
+    ResolvedImages,
+    ResolvedSearch,
+    resolve_images,
+    resolve_search,
+    search_provider_of,
+)
 from holaboss_runtime.errors import DomainError, not_found
 from holaboss_runtime.store.change_log import ChangeLog
 
@@ -53,6 +63,7 @@ class ResolvedModel:
     base_url: str
     api_key: str = field(repr=False)
     default_headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    facts: ModelEntry = UNKNOWN
 
 
 class ConfigService:
@@ -81,6 +92,8 @@ class ConfigService:
         self._settings: tuple[int, Settings] | None = None
         self._handed_over: dict[str, str] = {}
         self.on_change: Callable[[], None] = _nothing
+        self.further_secrets: Callable[[], frozenset[str]] = frozenset
+        """Those that others keep, for redaction."""
 
     async def close(self) -> None:
         """Stop the demo model."""
@@ -98,7 +111,12 @@ class ConfigService:
     def view(self) -> RuntimeConfig:
         settings = self.settings
         token_present = self._keys.proxy_token(settings) is not None
-        return config_view(settings, self._file, auth_token_present=token_present)
+        search_keys: dict[str, KeyState] = {
+            name: self._secret_state(SEARCH_PREFIX + name).key_state for name in KEYED
+        }
+        return config_view(
+            settings, self._file, auth_token_present=token_present, web_search_keys=search_keys
+        )
 
     def catalogue(self) -> ProviderCatalogue:
         settings = self.settings
@@ -107,7 +125,8 @@ class ConfigService:
 
     def live_secrets(self) -> frozenset[str]:
         """Every secret value this process holds, for redaction by value."""
-        return self._keys.values(self.settings) | self._hidden | {self._demo.token}
+        own = self._keys.values(self.settings) | self._hidden | {self._demo.token}
+        return own | self.further_secrets()
 
     async def resolve_model(self, requested: str | None, *, headers: dict[str, str]) -> ResolvedModel:
         """The client settings of a requested model, or of the default one. `headers` go to a Holaboss proxy
@@ -118,10 +137,13 @@ class ConfigService:
         """
         settings = self.settings
         provider_id, model = resolve_target(settings, requested)
+        facts = facts_of(provider_id, model, settings.stated.get((provider_id, model)))
         if provider_id == DEMO_ID:
             demo = await self._demo.endpoint()
             name = BUILTIN[DEMO_ID].name
-            return ResolvedModel(provider_id, name, model, "openai_chat", demo.base_url, demo.token)
+            return ResolvedModel(
+                provider_id, name, model, "openai_chat", demo.base_url, demo.token, facts=facts
+            )
         entry = settings.providers[provider_id]
         name = entry.name or (BUILTIN[provider_id].name if provider_id in BUILTIN else provider_id)
         if (problem := url_problem(entry.base_url)) is not None:
@@ -142,7 +164,39 @@ class ConfigService:
             )
         extra = self._proxy_headers(settings, key, headers) if target.via_proxy else {}
         sent = {**extra, **entry.headers}
-        return ResolvedModel(provider_id, name, model, target.protocol, target.base_url, key or KEYLESS, sent)
+        return ResolvedModel(
+            provider_id, name, model, target.protocol, target.base_url, key or KEYLESS, sent, facts
+        )
+
+    def blind_model(self, requested: str | None) -> str | None:
+        """The id of a requested model, or of the default one, if it is known not to take pictures; else None."""
+        settings = self.settings
+        try:
+            provider_id, model = resolve_target(settings, requested)
+        except DomainError:
+            return None
+        facts = facts_of(provider_id, model, settings.stated.get((provider_id, model)))
+        return None if facts.takes_images else model
+
+    def subagent_model(self) -> str | None:
+        """The model that subagents are given; None for that of whoever sends them."""
+        return self.settings.subagent_model
+
+    def web_search(self, protocol: WireProtocol, base_url: str) -> ResolvedSearch | None:
+        """Who answers the searches of a run with a model that is reached like this; None when nobody does."""
+        entries = {name: self._keyed(SEARCH_PREFIX + name) for name in KEYED}
+        keys = {name: key for name, entry in entries.items() if entry and (key := self._keys.key(entry))}
+        return resolve_search(self.settings.search, keys, protocol, base_url)
+
+    def image_generation(self) -> ResolvedImages | None:
+        """The image model; None while none is chosen, or its provider or key is not there."""
+        settings = self.settings
+        chosen = settings.values.get("image_provider")
+        entry = settings.providers.get(VENDORS.get(chosen, chosen)) if chosen else None
+        if entry is None or ((key := self._keys.key(entry)) is None and needs_key(entry)):
+            return None
+        model = settings.values.get("image_model")
+        return resolve_images(entry.id, entry.kind, entry.base_url, model, key or KEYLESS)
 
     def default_protocol(self) -> WireProtocol | None:
         """What the default model speaks; None when it could not run."""
@@ -173,6 +227,8 @@ class ConfigService:
         plain = body.model_dump(exclude_none=True, exclude={"auth_token"})
         if base_url := plain.get("model_proxy_base_url"):
             editing.check_base_url(base_url)
+
+        editing.check_search_choice((plain.get("web_search_provider") or "").strip())
 
         def edit(document: Document, _settings: Settings) -> None:
             for name, value in plain.items():
@@ -233,6 +289,16 @@ class ConfigService:
         await self._edit(lambda document, _: editing.set_background(document, body.provider, body.model))
         return self.catalogue()
 
+    @property
+    def secret_references(self) -> list[str]:
+        """Names of stored secrets that a keychain holds."""
+        return editing.references(self._file.read())
+
+    async def note_secret(self, name: str, held: bool) -> None:
+        """The keychain holds this stored secret now, or does not any more."""
+        if held != (name in self.secret_references):
+            await self._edit(lambda document, _: editing.note_reference(document, name, held))
+
     async def _edit(self, edit: Callable[[Document, Settings], None]) -> None:
         async with self._editing:
             document = copy.deepcopy(self._file.read())
@@ -249,7 +315,7 @@ class ConfigService:
 
     async def put_secret(self, provider_id: str, value: str) -> SecretState:
         """Keep a key in memory; embedded, the file then refers to the keychain instead of any key it held."""
-        editing.check_provider_id(provider_id)
+        editing.check_secret_id(provider_id)
         if provider_id == DEMO_ID:
             raise DomainError("unprocessable", "key_not_needed", "The demo model has no key.")
         self._keys.put(provider_id, value)
@@ -261,14 +327,14 @@ class ConfigService:
 
     async def delete_secret(self, provider_id: str) -> SecretState:
         """Forget a key, in memory and in the file."""
-        editing.check_provider_id(provider_id)
+        editing.check_secret_id(provider_id)
         self._keys.drop(provider_id)
         await self._edit(lambda document, _: editing.set_key(document, provider_id, None))
         return self._secret_state(provider_id)
 
     def hand_over_secret(self, provider_id: str) -> HandedOverSecret:
         """A key that stands in the file in plain text, for a keychain. Raises `no_key_in_file`."""
-        entry = self.settings.providers.get(provider_id)
+        entry = self._keyed(provider_id)
         literal = self._keys.literal(entry) if entry is not None and self._embedded else None
         if literal is None:
             raise DomainError(
@@ -281,7 +347,7 @@ class ConfigService:
         """The keychain has it: remove it from the file. Raises conflict `key_changed` when it is another by
         now.
         """
-        entry = self.settings.providers.get(provider_id)
+        entry = self._keyed(provider_id)
         literal = self._keys.literal(entry) if entry is not None else None
         if literal is None or self._handed_over.pop(provider_id, None) != literal:
             raise DomainError(
@@ -293,8 +359,14 @@ class ConfigService:
         await self._edit(lambda document, _: editing.refer_to_keychain(document, provider_id))
         return self._secret_state(provider_id)
 
+    def _keyed(self, secret_id: str) -> ProviderEntry | None:
+        """What a key belongs to, as far as the file knows it."""
+        if (search := search_provider_of(secret_id)) is None:
+            return self.settings.providers.get(secret_id)
+        return ProviderEntry(secret_id, "openai_compatible", "", self.settings.search.keys.get(search))
+
     def _secret_state(self, provider_id: str) -> SecretState:
-        entry = self.settings.providers.get(provider_id)
+        entry = self._keyed(provider_id)
         state: KeyState = "keychain" if provider_id in self._keys else "none"
         return SecretState(provider_id=provider_id, key_state=self._keys.state(entry) if entry else state)
 

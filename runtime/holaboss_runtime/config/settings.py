@@ -14,6 +14,7 @@ from holaboss_client.config import ProviderKind
 from holaboss_runtime.config.builtin import BUILTIN, DEFAULT_MODEL, DEMO_ID, PROXY_ID, VENDORS
 from holaboss_runtime.config.document import Document
 from holaboss_runtime.config.environment import Environment
+from holaboss_runtime.config.web import SearchSettings, read_search
 
 KINDS: tuple[ProviderKind, ...] = get_args(ProviderKind)
 
@@ -31,6 +32,13 @@ PLACES: dict[str, tuple[tuple[str, ...], ...]] = {
     "user_id": (("integrations", "holaboss", "user_id"), ("user_id",), ("holaboss", "user_id")),
     "model_proxy_base_url": (("model_proxy_base_url",), ("holaboss", "model_proxy_base_url")),
     "auth_token": (("auth_token",), ("integrations", "holaboss", "auth_token"), ("holaboss", "auth_token")),
+    "web_search_provider": (
+        ("web_search", "provider"),
+        ("webSearch", "provider"),
+        ("search", "provider"),
+    ),
+    "image_provider": (("runtime", "image_generation", "provider"),),
+    "image_model": (("runtime", "image_generation", "model"),),
 }
 
 
@@ -49,7 +57,7 @@ class ProviderEntry:
 @dataclass(frozen=True, slots=True)
 class Settings:
     """`models` maps the key of the file to `(provider id, model id)`; `values` holds the plain settings of
-    `PLACES`.
+    `PLACES`, `stated` what the file says of a model beside its name.
     """
 
     providers: Mapping[str, ProviderEntry]
@@ -61,6 +69,10 @@ class Settings:
     holaboss_enabled: bool
     browser_enabled: bool
     browser_url: str | None
+    search: SearchSettings
+    stated: Mapping[tuple[str, str], Mapping[str, Any]] = field(
+        default_factory=dict[tuple[str, str], Mapping[str, Any]]
+    )
 
     @property
     def default_provider(self) -> str | None:
@@ -101,11 +113,12 @@ def read_settings(document: Document, environment: Environment) -> Settings:
         builtin = BUILTIN[provider_id]
         if provider_id not in providers:
             providers[provider_id] = ProviderEntry(provider_id, builtin.kind, base_url or builtin.base_url)
+    models = _models(document, providers)
     background = section(document, "runtime", "background_tasks")
     browser = section(document, "capabilities", "desktop_browser")
     return Settings(
         providers=providers,
-        models=_models(document, providers),
+        models=models,
         values=values,
         background_provider=text(background.get("provider")),
         background_model=text(background.get("model")),
@@ -113,6 +126,8 @@ def read_settings(document: Document, environment: Environment) -> Settings:
         holaboss_enabled=section(document, "integrations", "holaboss").get("enabled") is True,
         browser_enabled=browser.get("enabled") is True,
         browser_url=text(browser.get("url")),
+        search=read_search(document),
+        stated={target: mapping(section(document, "models").get(key)) for key, target in models.items()},
     )
 
 

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from holaboss_client.config import ModelTarget, ProviderCatalogue, ProviderView, RuntimeConfig
+from holaboss_client.config import (
+    KeyState,
+    ModelFacts,
+    ModelTarget,
+    ProviderCatalogue,
+    ProviderView,
+    RuntimeConfig,
+)
 from holaboss_runtime.config.builtin import BUILTIN, BUILTIN_PROVIDERS, PROXY_ID
+from holaboss_runtime.config.catalogue import facts_of
 from holaboss_runtime.config.document import ConfigFile
 from holaboss_runtime.config.endpoints import endpoint, url_problem
 from holaboss_runtime.config.keys import KeyRing, needs_key
@@ -12,7 +20,9 @@ from holaboss_runtime.config.settings import ProviderEntry, Settings
 from holaboss_runtime.errors import DomainError
 
 
-def config_view(settings: Settings, file: ConfigFile, *, auth_token_present: bool) -> RuntimeConfig:
+def config_view(
+    settings: Settings, file: ConfigFile, *, auth_token_present: bool, web_search_keys: dict[str, KeyState]
+) -> RuntimeConfig:
     values = settings.values
     proxy = settings.providers.get(PROXY_ID)
     return RuntimeConfig(
@@ -29,6 +39,10 @@ def config_view(settings: Settings, file: ConfigFile, *, auth_token_present: boo
         holaboss_enabled=settings.holaboss_enabled,
         desktop_browser_enabled=settings.browser_enabled,
         desktop_browser_url=settings.browser_url,
+        web_search_provider=settings.search.provider,
+        web_search_keys=web_search_keys,
+        image_provider=values.get("image_provider"),
+        image_model=values.get("image_model"),
     )
 
 
@@ -78,9 +92,24 @@ def _provider_view(provider_id: str, settings: Settings, keys: KeyRing) -> Provi
         key_required=needs_key(entry),
         models=models,
         default_models=list(builtin.models) if builtin else [],
+        model_facts=_facts(provider_id, [*models, *(builtin.models if builtin else ())], settings),
         background_model=builtin.background_model if builtin else None,
         key_url=builtin.key_url if builtin else None,
     )
+
+
+def _facts(provider_id: str, models: list[str], settings: Settings) -> dict[str, ModelFacts]:
+    found: dict[str, ModelFacts] = {}
+    for model in models:
+        entry = facts_of(provider_id, model, settings.stated.get((provider_id, model)))
+        found[model] = ModelFacts(
+            context_window=entry.context_window,
+            max_output=entry.max_output,
+            takes_images=entry.takes_images,
+            thinking_values=list(entry.thinking_values),
+            default_thinking_value=entry.default_thinking,
+        )
+    return found
 
 
 def _effective_url(entry: ProviderEntry, models: list[str]) -> str:

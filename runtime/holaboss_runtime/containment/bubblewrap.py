@@ -1,19 +1,25 @@
-"""Wrapping a command in bubblewrap: it sees the workspace and the system, and nothing of the person's home.
+"""Holding a command on Linux: it sees the workspace and the system, and nothing of the person's home.
 
-A probe decides once, at start, whether this machine can do it; only what the probe saw work is claimed.
+bubblewrap builds the view from nothing; what is not named here is not there. Whether it works on this machine is for
+the probe to say.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-import sys
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Literal
 
-PROBE_S = 10.0
+from holaboss_runtime.containment.entrance import Entrance
+from holaboss_runtime.containment.holding import Containment, Held
+from holaboss_runtime.containment.mounts import Mounts, Placeholders
+from holaboss_runtime.containment.network import HostList
+from holaboss_runtime.containment.trial import holds
+from holaboss_runtime.containment.view import Network, NetworkMode, View
+from holaboss_runtime.processes import OWNER_VARIABLE
+
+SCRATCH_BYTES = 2 * 1024**3
 _SYSTEM_FOLDERS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _READABLE = (
     "/opt",
@@ -49,67 +55,75 @@ _ISOLATION = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class View:
-    """What a command gets to see beside the system: a folder, in which it starts, or one file."""
+class Bubblewrap(Containment):
+    """`program` is the path of `bwrap`; `modes` what the probe saw work of the network."""
 
-    place: Path
-    writable: bool = True
+    name = "bubblewrap"
 
-    @property
-    def folder(self) -> Path:
-        return self.place if self.place.is_dir() else self.place.parent
-
-
-class Containment:
-    """Either bubblewrap (`program` is its path) or nothing. The network stays reachable in both."""
-
-    def __init__(self, program: str | None) -> None:
+    def __init__(self, program: str, modes: frozenset[NetworkMode] = frozenset({"on"})) -> None:
         self._program = program
+        self._modes = set(modes)
+        self._placeholders = Placeholders()
+        self._trying = asyncio.Lock()
+        self._listed: bool | None = None
 
-    @property
-    def active(self) -> bool:
-        return self._program is not None
+    async def offers(self, mode: NetworkMode) -> bool:
+        """A list of hosts is tried when it is first asked for: it takes longer than the rest."""
+        if mode != "listed":
+            return mode in self._modes
+        async with self._trying:
+            if self._listed is None:
+                self._listed = "off" in self._modes and await holds(self, "listed")
+            return self._listed
 
-    @property
-    def name(self) -> Literal["bubblewrap", "none"]:
-        return "bubblewrap" if self.active else "none"
-
-    @classmethod
-    async def probe(cls) -> Containment:
-        """Try it for real, with every flag that will be used."""
-        program = shutil.which("bwrap") if sys.platform.startswith("linux") else None
-        if program is None:
-            return cls(None)
-        candidate = cls(program)
-        process = await asyncio.create_subprocess_exec(
-            *candidate.wrap(None, ["/bin/sh", "-c", "exit 42"], {}),
-            env={},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
+    @asynccontextmanager
+    async def hold(
+        self, view: View, arguments: Sequence[str], environment: Mapping[str, str], network: Network
+    ) -> AsyncGenerator[Held]:
+        variables = {
+            name: value for name, value in environment.items() if name != "TMPDIR"
+        }  # a folder outside
+        # bubblewrap itself gets no environment worth reading: whoever is inside can read it.
+        own = {name: value for name, value in environment.items() if name == OWNER_VARIABLE}
+        mounts = Mounts(view, self._placeholders)
         try:
-            works = await asyncio.wait_for(process.wait(), PROBE_S) == 42
-        except TimeoutError:
-            process.kill()
-            works = False
-        return candidate if works else cls(None)
+            await _in_thread(mounts.open)
+            if network.mode != "listed":
+                inner = self.wrap(arguments, variables, mounts.words, offline=network.mode == "off")
+                yield Held(inner, own, Path("/"), tuple(mounts.descriptors), mounts.close)
+                return
+            async with Entrance(self._program, HostList(network.hosts)) as entrance:
 
-    def wrap(self, view: View | None, arguments: list[str], environment: dict[str, str]) -> list[str]:
-        """The command line that runs `arguments` inside; unchanged where there is no containment.
+                def started() -> None:
+                    mounts.close()
+                    entrance.started()
 
-        bubblewrap itself is to be started without an environment worth reading: whoever is inside can read it.
-        """
-        if self._program is None:
-            return arguments
-        variables = [word for name, value in environment.items() for word in ("--setenv", name, value)]
-        places = _system() + _home(environment) + (_seen(view) if view else [])
-        return [self._program, *_ISOLATION, *places, *variables, "--", *arguments]
+                inner = self.wrap(arguments, variables | entrance.variables, mounts.words, offline=False)
+                inherited = (*mounts.descriptors, *entrance.inherited)
+                yield Held(entrance.wrap(inner), own, Path("/"), inherited, started, entrance.refused)
+        finally:
+            mounts.tidy()  # a few removals, and nothing that could be cancelled half-way
+
+    def wrap(
+        self, arguments: Sequence[str], variables: Mapping[str, str], places: Sequence[str], *, offline: bool
+    ) -> list[str]:
+        """The command line that runs `arguments` inside."""
+        network = ["--unshare-net"] if offline else []
+        home = variables.get("HOME", "")
+        words = [
+            *_ISOLATION,
+            *network,
+            *_system(),
+            *(_scratch(home) if home.startswith("/") and home != "/" else ()),
+        ]
+        chosen = [word for name, value in variables.items() for word in ("--setenv", name, value)]
+        return [self._program, *words, *places, *chosen, "--", *arguments]
 
 
 def _system() -> list[str]:
-    words = ["--ro-bind", "/usr", "/usr", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
+    # Files of the kernel in /proc belong to root and need no capability to be written by it, core_pattern among them.
+    kernel = ["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"]
+    words = ["--ro-bind", "/usr", "/usr", *kernel, *_scratch("/tmp")]
     for folder in map(Path, _SYSTEM_FOLDERS):
         if folder.is_symlink():
             words += ["--symlink", str(folder.readlink()), str(folder)]
@@ -121,31 +135,20 @@ def _system() -> list[str]:
     return [*words, "--ro-bind-try", str(resolver.resolve()), str(resolver)]
 
 
-def _home(environment: dict[str, str]) -> list[str]:
-    home = environment.get("HOME", "")
-    return ["--tmpfs", home] if home.startswith("/") and home != "/" else []
+def _scratch(path: str) -> tuple[str, ...]:
+    """An empty folder of its own that ends with the command, and cannot fill the memory."""
+    return ("--size", str(SCRATCH_BYTES), "--tmpfs", path)
 
 
-def _seen(view: View) -> list[str]:
-    """The folder, with the runtime's own part of it hidden; what git would execute is never writable."""
-    place = str(view.place)
-    words = ["--bind" if view.writable else "--ro-bind", place, place, "--chdir", str(view.folder)]
-    private = view.place / ".holaboss"
-    if private.is_dir() and not private.is_symlink():
-        words += ["--tmpfs", str(private), "--remount-ro", str(private)]
-    return [*words, *_git(view.place / ".git")] if view.writable else words
-
-
-def _git(git: Path) -> list[str]:
-    if git.is_symlink() or not git.exists():
-        return []
-    if not git.is_dir():
-        return ["--ro-bind", str(git), str(git)]
-    words = ["--bind", str(git), str(git)]  # a mount point cannot be renamed away and replaced
-    for name in ("hooks", "config"):
-        protected = git / name
-        if not os.path.lexists(protected):
-            protected.mkdir() if name == "hooks" else protected.touch()
-        if not protected.is_symlink():
-            words += ["--ro-bind", str(protected), str(protected)]
-    return words
+async def _in_thread(work: Callable[[], None]) -> None:
+    """Wait for it in any case: what it opens and puts down has to be known before it can be taken away again."""
+    task = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        while not task.done():  # a cancellation may come again and again
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait({task})
+        if not task.cancelled():
+            task.exception()  # is not news to whoever was cancelled
+        raise

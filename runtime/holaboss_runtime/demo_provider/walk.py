@@ -1,6 +1,6 @@
 """A day of work in one answer: the demo model plans, edits, asks, uses a skill, asks a question and reports.
 
-The next step follows from how many calls have been answered since the person spoke. Calls of tools that are not on offer
+The next step follows from how many calls have been answered since the person spoke. Calls of tools that are not there
 are left out. Nothing is understood: the words are fixed but for what the person decided and answered.
 """
 
@@ -18,6 +18,8 @@ COPY = "demo/opening-hours-before.md"
 REPORT_TITLE = "Opening hours: what changed"
 TONES = ("Short and plain", "Warm and personal")
 _REFUSED = re.compile(r"The person (denied|discarded)|Denied by policy|Nobody answered")
+
+_ANSWERED = re.compile(r"The person (chose|answered)")
 
 _PAGE_TEXT = """\
 # Opening hours
@@ -122,8 +124,8 @@ def _done(task: str) -> ToolCall:
 
 def _tone(prompt: Prompt) -> str:
     """What the person answered, as far as a script can tell."""
-    answered = next((result for result in prompt.results if "answered" in result), "")
-    return next((tone for tone in TONES if tone in answered), TONES[0])
+    said = [result for result in prompt.results if _ANSWERED.match(result)]
+    return next((tone for tone in TONES if any(tone in each for each in said)), TONES[0])
 
 
 def _report(tone: str) -> str:

@@ -62,7 +62,7 @@ class Mount(ContractModel):
 class RuntimeTool(ContractModel):
     """A tool that needs what only the runtime has: the host asks for it through its pipe and waits `timeout_s`.
 
-    `hidden` ones are found by tool search only.
+    `hidden` ones are found by tool search only. `command_argument` names the argument that is a shell text.
     """
 
     name: str
@@ -71,6 +71,7 @@ class RuntimeTool(ContractModel):
     mutates: bool = True
     hidden: bool = False
     timeout_s: float = 30.0
+    command_argument: str | None = None
 
 
 class McpServerConfig(ContractModel):
@@ -166,11 +167,15 @@ class NewOutput(ContractModel):
 
 
 class Denial(ContractModel):
-    """A call that was refused by a rule."""
+    """A call that was refused by a rule. `would_ask`: a person would have been asked, had the policy let anybody be;
+    `tool_args` (bounded) and `suggestions` are then what they are shown afterwards."""
 
     call_id: str
     tool_name: str
     reason: str
+    would_ask: bool = False
+    tool_args: dict[str, Any] = Field(default_factory=dict[str, Any])
+    suggestions: list[PermissionRule] = Field(default_factory=list[PermissionRule])
 
 
 class ActionDecision(ContractModel):
@@ -313,6 +318,11 @@ class Harness(Protocol):
 
     @property
     def ready(self) -> bool: ...
+
+    @property
+    def containment(self) -> str | None:
+        """What holds its commands on this machine (`none` for nothing); None while that is not known."""
+        ...
 
     def prep_plan(self, session_kind: str) -> PrepPlan:
         """What this adapter needs before a run of such a session."""

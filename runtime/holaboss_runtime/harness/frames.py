@@ -90,12 +90,14 @@ class HostPing(ContractModel):
 
 
 class HostHello(ContractModel):
-    """First frame of a host that is warm. `tools` are the names it can register."""
+    """First frame of a host that is warm. `tools` are the names it can register, `containment` is what holds its
+    commands."""
 
     kind: Literal["hello"] = "hello"
     contract_version: int
     pid: int
     tools: list[str]
+    containment: str = "none"
 
 
 class HostEvent(ContractModel):

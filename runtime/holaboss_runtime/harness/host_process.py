@@ -92,6 +92,7 @@ class HostProcess:
         self._busy = asyncio.Event()
         self._heard = asyncio.Event()
         self._delivering = False
+        self.containment: str | None = None
         self.ready = asyncio.Event()
         self.lost = asyncio.Event()
 
@@ -187,6 +188,7 @@ class HostProcess:
             elif isinstance(frame, ProcessGroup):
                 (self._groups.add if frame.alive else self._groups.discard)(frame.pgid)
             elif isinstance(frame, HostHello):
+                self.containment = frame.containment
                 self.ready.set()
             elif isinstance(frame, ToolCall):
                 self._begin(frame.run_id, self._call_tool(frame))

@@ -30,7 +30,11 @@ from holaboss_runtime.processes import become_subreaper
 
 logger = logging.getLogger(__name__)
 
-TOOL_NAMES = ("read", "write", "edit", "bash", "grep", "find", "ls")
+TOOL_NAMES = (
+    *("read", "write", "edit", "bash", "grep", "find", "ls"),
+    *("todo", "skill", "question", "write_report", "scratchpad"),
+    *("web_search", "download_url", "image_generate"),
+)
 """Of the host's own tools, in the order the model sees them."""
 
 BACKOFF_S = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
@@ -90,6 +94,11 @@ class NativeHarness:
         return PrepPlan(
             prepare_mcp_tooling=True, start_workspace_mcp_sidecar=True, bootstrap_resolved_applications=True
         )
+
+    @property
+    def containment(self) -> str | None:
+        hosts = (slot.host for slot in self._slots)
+        return next((host.containment for host in hosts if host is not None), None)
 
     async def start(self) -> None:
         """Returns at once; the hosts warm up on their own."""

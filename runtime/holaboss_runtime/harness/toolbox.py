@@ -15,14 +15,15 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from holaboss_runtime.errors import DomainError
-from holaboss_runtime.harness.contract import RunPackage, RuntimeTool
+from holaboss_runtime.harness.contract import Mount, RunPackage, RuntimeTool
+from holaboss_runtime.permissions.model import PermissionPolicy
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The run that calls."""
+    """The run that calls. `workspace_dir`, `mounts` and `permissions` are for who runs something on its behalf."""
 
     workspace_id: str
     session_id: str
@@ -31,6 +32,9 @@ class Caller:
     wake_id: str
     provider_id: str
     model_id: str
+    workspace_dir: str = ""
+    mounts: tuple[Mount, ...] = ()
+    permissions: PermissionPolicy = field(default_factory=PermissionPolicy)
 
     @classmethod
     def of(cls, package: RunPackage) -> Caller:
@@ -42,6 +46,9 @@ class Caller:
             package.wake_id,
             package.provider_id,
             package.model_id,
+            package.workspace_dir,
+            tuple(package.mounts),
+            package.permissions,
         )
 
 
@@ -59,7 +66,9 @@ ToolFunction = Callable[[Caller, Any], Awaitable[ToolAnswer]]
 
 @dataclass(frozen=True, slots=True)
 class ToolboxTool:
-    """`input_type` checks the arguments before `function` gets them; `offered` says which kinds of session have it."""
+    """`input_type` checks the arguments before `function` gets them; `offered` says which kinds of session have it, and
+    `refusal` is the code the others are answered with. `command_argument` names the argument that is a shell text, so
+    that it is judged like a command."""
 
     name: str
     description: str
@@ -69,6 +78,8 @@ class ToolboxTool:
     hidden: bool = False
     timeout_s: float = 30.0
     offered: Callable[[str], bool] = lambda session_kind: True
+    refusal: str = "tool_not_offered"
+    command_argument: str | None = None
 
     def definition(self) -> RuntimeTool:
         schema = self.input_type.model_json_schema()
@@ -82,6 +93,7 @@ class ToolboxTool:
             mutates=self.mutates,
             hidden=self.hidden,
             timeout_s=self.timeout_s,
+            command_argument=self.command_argument,
         )
 
 
@@ -106,7 +118,8 @@ class Toolbox:
         """Never raises but for cancellation: whatever goes wrong is an answer with `error`."""
         tool = self._tools.get(name)
         if tool is None or not tool.offered(caller.session_kind):
-            return ToolAnswer(f"There is no tool {name} here.", error=True)
+            code = "tool_unknown" if tool is None else tool.refusal
+            return ToolAnswer(f"There is no tool {name} here.", {"code": code}, error=True)
         try:
             async with asyncio.timeout(tool.timeout_s):
                 return await tool.function(caller, tool.input_type.model_validate(arguments))

@@ -11,6 +11,11 @@ Permission = Literal["always_allow", "always_ask", "deny"]
 Network = Literal["on", "off", "listed"]
 RuleSource = Literal["profile", "workspace", "agent", "person"]
 
+READING = "@reads"
+ADDING = "@adds"
+SENDING = "@sends"
+WHOLE_TEXT = "="
+
 
 class PermissionModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
@@ -21,6 +26,10 @@ class PermissionRule(PermissionModel):
 
     `tool` and `server` are names or globs (`mcp__git__*`), `command` the words a simple command begins with
     (`git status`), `path` a glob of a path in the workspace (`docs/**`), `host` a name or `*.example.org`.
+    A `command` that begins with `=` is a whole shell text, letter by letter. `READING` and `SENDING` stand for the
+    commands that are known to only read, and for those known to send things out or to change the system; as a `tool`,
+    `READING` and `ADDING` stand for tools that are said to only read, or to destroy nothing.
+    A rule for `read` or `write` with a `path` also holds for what shell commands read and write there.
     """
 
     effect: Permission

@@ -24,7 +24,9 @@ from holaboss_runtime.agents.resources import from_document
 from holaboss_runtime.agents.service import Agents
 from holaboss_runtime.agents.substrate import read_prompts, read_substrate
 from holaboss_runtime.harness.contract import Mount
-from holaboss_runtime.permissions.model import PermissionPolicy, PermissionRule
+from holaboss_runtime.permissions.model import PermissionRule
+from holaboss_runtime.runs.delegation import delegation_of
+from holaboss_runtime.runs.policy import RunPolicies
 from holaboss_runtime.runs.ports import Models
 from holaboss_runtime.runs.prepare import HISTORY_CHARS, package_of, proxy_headers, sealed
 from holaboss_runtime.runs.profile import (
@@ -36,6 +38,7 @@ from holaboss_runtime.runs.profile import (
     PreparedRun,
     requested_model,
 )
+from holaboss_runtime.runs.web import WebClients
 from holaboss_runtime.store.harness_history import HistoryRow
 from holaboss_runtime.store.inputs import InputRecord
 from holaboss_runtime.store.records import Records
@@ -62,6 +65,7 @@ class AgentProfile:
         self._records = records
         self._agents = agents
         self._models = models
+        self._policies = RunPolicies(records)
 
     async def compile(self, session: SessionRecord, inputs: Sequence[InputRecord]) -> Compiled:
         """Read the agent, its environment and its files, and choose the model."""
@@ -87,6 +91,10 @@ class AgentProfile:
     def prepare(self, run: ClaimedRun, compiled: Compiled, executor: Executor) -> PreparedRun:
         agent: _Agent = compiled.details
         session_id = run.session.session_id
+        web = WebClients.of(self._models, compiled.model)
+        delegated = delegation_of(run.session, self._records)
+        # What an agent knows is in its own files.
+        executor = delegated.narrowed(web.narrowed(executor)).without("skill")
         tools = agent.posture.select(agent.config.tools.select(executor.all_tools))
         history = self._records.harness_history.newest(session_id, max_chars=HISTORY_CHARS)
         from holaboss_runtime.runs.agent_context.build import build_context  # not before there is an agent
@@ -103,8 +111,12 @@ class AgentProfile:
             context_messages=context.prompt.context_messages,
             tools=[name for name in tools if name in executor.tool_names],
             runtime_tools=[tool for tool in executor.runtime_tools if tool.name in tools],
-            permissions=_permissions(agent.config, tools),
+            permissions=self._policies.of_agent(run.session, _asked(agent.config, tools)).model_copy(
+                update={"containment": agent.posture.containment}
+            ),
             mounts=_mounts(agent.resources),
+            **web.fields(tools),
+            **delegated.limits(),
         )
         prepared = sealed(package, context.prompt, compiled, history, run, executor)
         told = {"context_cursor": context.cursor, "context_shown": context.shown}
@@ -187,10 +199,9 @@ def _use(config: AgentConfig, tool: str) -> ToolUse:
     return "always_ask" if config.tools.asks(tool) else "always_allow"
 
 
-def _permissions(config: AgentConfig, tools: Sequence[str]) -> PermissionPolicy:
+def _asked(config: AgentConfig, tools: Sequence[str]) -> list[PermissionRule]:
     asked = [name for name in tools if config.tools.asks(name)]
-    rules = [PermissionRule(effect="always_ask", tool=name, source="agent") for name in asked]
-    return PermissionPolicy(profile="agent", rules=rules)
+    return [PermissionRule(effect="always_ask", tool=name, source="agent") for name in asked]
 
 
 def _mounts(resources: Sequence[ResourceAttachment]) -> list[Mount]:

@@ -94,6 +94,11 @@ def _ids(capabilities: list[Record], policy: str) -> list[str]:
     return [capability["id"] for capability in capabilities if capability["policy"] == policy]
 
 
+def forbidden(policy: PermissionPolicy, name: str) -> bool:
+    """Whether no call of a tool can be allowed, whatever its arguments."""
+    return _permission(policy, name) == "deny"
+
+
 def _permission(policy: PermissionPolicy, name: str) -> Permission:
     """What holds for every call of a tool: a refusal that depends on arguments is the gate's business."""
     always = [rule for rule in policy.rules if not (rule.command or rule.path or rule.host or rule.server)]

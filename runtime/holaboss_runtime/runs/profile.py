@@ -6,14 +6,20 @@ A conversation in a workspace and a session of an agent differ here and nowhere 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from holaboss_runtime.harness.contract import ActionDecision, RunPackage, RuntimeTool
+from holaboss_runtime.harness.contract import (
+    ActionDecision,
+    AdapterCapabilities,
+    PrepPlan,
+    RunPackage,
+    RuntimeTool,
+)
 from holaboss_runtime.runs.ports import Model
 from holaboss_runtime.store.inputs import InputRecord
-from holaboss_runtime.store.pending_actions import ActionRecord
+from holaboss_runtime.store.pending_actions import EXPIRED, ActionRecord
 from holaboss_runtime.store.request_snapshots import RequestSnapshot
 from holaboss_runtime.store.sessions import SessionRecord
 from holaboss_runtime.store.turns import RequestFacts
@@ -63,28 +69,43 @@ class ClaimedRun:
 class Executor:
     """What is known of the harness before it runs, and what may not be written down.
 
-    `tool_names` are its own tools; `runtime_tools` are those it may call back, for the session of this run.
+    `tool_names` are its own tools; `runtime_tools` are those it may call back, for the session of this run. `plan` says
+    what it needs prepared.
     """
 
     name: str
     tool_names: tuple[str, ...]
     secrets: frozenset[str]
     runtime_tools: tuple[RuntimeTool, ...] = ()
+    capabilities: AdapterCapabilities = AdapterCapabilities(
+        supports_waiting_user=True, supports_skills=True, supports_mcp=True
+    )
+    plan: PrepPlan = PrepPlan(prepare_mcp_tooling=True)
 
     @property
     def all_tools(self) -> tuple[str, ...]:
         return (*self.tool_names, *(tool.name for tool in self.runtime_tools))
 
+    def without(self, *names: str) -> Executor:
+        """The same one for a run in which some tools would be of no use."""
+        return replace(
+            self,
+            tool_names=tuple(name for name in self.tool_names if name not in names),
+            runtime_tools=tuple(tool for tool in self.runtime_tools if tool.name not in names),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class PreparedRun:
-    """`started` is the payload of RUN_STARTED; `texts` are the sections that `snapshot` names."""
+    """`started` is the payload of RUN_STARTED; `texts` are the sections that `snapshot` names. `notices` are payloads
+    of RUN_NOTICE: what the person should know before the run says anything."""
 
     package: RunPackage
     snapshot: RequestSnapshot
     texts: dict[str, str]
     facts: RequestFacts
     started: dict[str, Any]
+    notices: tuple[dict[str, Any], ...] = ()
 
 
 class Profile(Protocol):
@@ -98,14 +119,14 @@ class Profile(Protocol):
 
 
 def decisions_of(actions: Sequence[ActionRecord]) -> list[ActionDecision]:
-    """Those an executor waits for."""
+    """Those an executor waits for, with what a person made of the arguments. Nobody in time is a no."""
     return [
         ActionDecision(
             call_id=action.call_id,
             kind=action.kind,  # pyright: ignore[reportArgumentType] - checked by the model
             tool_name=action.tool_name,
-            outcome=action.status,  # pyright: ignore[reportArgumentType]
-            tool_args=action.input,
+            outcome="denied" if action.status == EXPIRED else action.status,  # pyright: ignore[reportArgumentType]
+            tool_args=action.approved_input,
             output=action.output,
             note=action.note,
         )

@@ -6,13 +6,16 @@ it, and any secret that is alive right now is removed from every text, whatever 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from pathlib import PurePath
 from typing import Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from holaboss_runtime.harness.contract import RunPackage
 from holaboss_runtime.redaction import redact, worth_hiding
 from holaboss_runtime.runs import fingerprint
+from holaboss_runtime.runs.policy import described
 from holaboss_runtime.runs.sections import Prompt
 from holaboss_runtime.store.request_snapshots import RequestSnapshot
 
@@ -46,9 +49,11 @@ def take_snapshot(
     attachments: list[dict[str, Any]],
     history_seqs: list[int],
     workspace_checksum: str,
+    capabilities: dict[str, Any],
     redactor: Redactor,
 ) -> tuple[RequestSnapshot, dict[str, str]]:
-    """The snapshot, and the texts it names by fingerprint."""
+    """The snapshot, and the texts it names by fingerprint: those of the prompt, and the manifest as JSON."""
+    manifest = redactor.text(json.dumps(capabilities, ensure_ascii=False, sort_keys=True))
     texts = [redactor.text(section.content) for section in prompt.sections]
     prints = [fingerprint.of_text(text) for text in texts]
     payload: dict[str, Any] = {
@@ -71,7 +76,10 @@ def take_snapshot(
             ],
             "prompt_cache_profile": prompt.cache_profile(),
             "tools": list(package.tools),
+            "workspace_skill_ids": [PurePath(folder).name for folder in package.workspace_skill_dirs],
+            "permissions": described(package.permissions),
             "workspace_config_checksum": workspace_checksum,
+            "capability_manifest": fingerprint.of_text(manifest),
             "model_client": {
                 "protocol": package.model_client.protocol,
                 "base_url": _without_credentials(package.model_client.base_url),
@@ -83,7 +91,8 @@ def take_snapshot(
     }
     clean: dict[str, Any] = redactor.value(payload)
     snapshot = RequestSnapshot(package.input_id, KIND, fingerprint.of_value(clean), clean)
-    return snapshot, dict(zip(prints, texts, strict=True))
+    kept = dict(zip(prints, texts, strict=True))
+    return snapshot, kept | {fingerprint.of_text(manifest): manifest}
 
 
 def _without_credentials(url: str) -> str:

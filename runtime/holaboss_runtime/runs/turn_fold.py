@@ -6,14 +6,12 @@ stored answer is always exactly what the events show.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from holaboss_client.events import OutputEvent, RunEvent
 
-_DENIAL = re.compile(r"permission|denied|not allowed", re.IGNORECASE)
 _PROGRESS = frozenset({RunEvent.OUTPUT_DELTA, RunEvent.THINKING_DELTA, RunEvent.TOOL_CALL})
 
 
@@ -30,6 +28,7 @@ class TurnFold:
         self._text: dict[int, _Part] = {}
         self._thinking: set[int] = set()
         self._tools: dict[str, dict[str, Any]] = {}
+        self._skills: list[dict[str, Any]] = []
         self.started: dict[str, Any] = {}
         self.began = False
         """The last attempt got as far as its harness; earlier attempts do not count."""
@@ -51,6 +50,8 @@ class TurnFold:
             self._thinking.add(_integer(payload.get("content_index")))
         elif event_type == RunEvent.TOOL_CALL:
             self._add_tool(payload)
+        elif event_type == RunEvent.SKILL_INVOCATION and payload.get("phase") == "completed":
+            self._skills.append(payload)
         elif event_type == RunEvent.RUN_STARTED:
             self.started, self.began = payload, True
         elif event_type == RunEvent.RUN_CLAIMED:
@@ -86,17 +87,29 @@ class TurnFold:
             "failed_calls": sum(1 for call in completed if call.get("error")),
             "tool_names": sorted({str(call.get("tool_name", "")) for call in calls}),
             "tool_ids": list(self._tools),
+            **self._skill_usage(),
+        }
+
+    def _skill_usage(self) -> dict[str, Any]:
+        """The skills that were invoked, and what each opened for the rest of the run."""
+        if not self._skills:
+            return {}
+        opened = [one for one in self._skills if one.get("granted_tools") or one.get("granted_commands")]
+        kept = ("skill_id", "widening_scope", "granted_tools", "granted_commands")
+        return {
+            "skill_invocations": [
+                {"skill_id": one.get("skill_id"), "error": bool(one.get("error"))} for one in self._skills
+            ],
+            "skill_policy_widening": [{name: one.get(name) for name in kept} for one in opened],
         }
 
     def permission_denials(self) -> list[dict[str, Any]]:
-        denials: list[dict[str, Any]] = []
-        for call_id, call in self._tools.items():
-            reason = result_text(call.get("result")) if call.get("error") else ""
-            if _DENIAL.search(reason):
-                denials.append(
-                    {"tool_name": call.get("tool_name"), "tool_id": call_id, "reason": reason[:500]}
-                )
-        return denials
+        """The calls that rules refused, as far as the events say."""
+        return [
+            {"tool_name": call.get("tool_name"), "tool_id": call_id, "reason": str(call["denied"])}
+            for call_id, call in self._tools.items()
+            if call.get("denied")
+        ]
 
     def _add_text(self, payload: dict[str, Any]) -> None:
         part = self._text.setdefault(_integer(payload.get("content_index")), _Part())

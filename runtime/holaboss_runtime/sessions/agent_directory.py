@@ -63,6 +63,17 @@ class AgentDirectory:
                 self._insert(session_id, agent, environment.environment_id, body, created_by, resources)
         return self.require(session_id).wire()
 
+    def create_child(self, parent: SessionRecord, session_id: str, *, kind: str, title: str) -> None:
+        """A session of the same agent in the same environment, with a folder of its own. In the transaction of the
+        caller, who chose an id that fits into a path."""
+        agent = self._agents.record(str(parent.agent_id))
+        environment = self._agents.environments.get(parent.environment_id or LOCAL_DEFAULT)
+        owner = Owner(self._agents.tree, agent.agent_id, session_id)
+        resources = default_resources(owner, self._agents.substrate_folder(agent.agent_id), environment)
+        self._agents.tree.make_session(agent.agent_id, session_id)
+        body = CreateAgentSession(agent_id=agent.agent_id, title=title, parent_session_id=parent.session_id)
+        self._insert(session_id, agent, environment.environment_id, body, "agent", resources, kind=kind)
+
     def page(self, agent_id: str, *, include_archived: bool, limit: int, before: str | None) -> SessionList:
         """The most recently used first; `before` is the id of the last session of the page before.
 
@@ -152,11 +163,13 @@ class AgentDirectory:
         body: CreateAgentSession,
         created_by: str,
         resources: list[ResourceAttachment],
+        *,
+        kind: str = AGENT_SESSION,
     ) -> None:
         self._records.sessions.create(
             session_id,
             agent.workspace_id,
-            kind=AGENT_SESSION,
+            kind=kind,
             created_by=created_by,
             title=(body.title or "").strip()[:MAX_TITLE] or None,
             parent_session_id=body.parent_session_id,

@@ -135,6 +135,14 @@ class BoundedLoop:
             session = self._records.sessions.get(session_id)
             if session is not None and session.agent_id == self._agent_id:
                 self._sessions.delayed.fire(now, session_id)
+        for action in self._records.actions.overdue(now):
+            session = self._records.sessions.get(action.session_id)
+            if session is not None and session.agent_id == self._agent_id:
+                self._sessions.approvals.expire(now, action.session_id)
+        for owner_id in self._records.subagents.ready_owners(now):
+            owner = self._records.sessions.get(owner_id)
+            if owner is not None and owner.agent_id == self._agent_id:
+                self._sessions.reports.deliver(now, owner_id)
 
     async def _rest(self, busy_until: float, stop: RunCancellation) -> bool:
         """Sleep until it is worth looking again; True when it has been idle for too long, and still is."""
@@ -154,5 +162,10 @@ class BoundedLoop:
 
     def _until_due(self) -> list[float]:
         now = utc_now()
-        times = (self._records.inputs.next_due(now), self._records.scheduled.next_due(now))
+        times = (
+            self._records.inputs.next_due(now),
+            self._records.scheduled.next_due(now),
+            self._records.actions.next_expiry(now),
+            self._records.subagents.next_report(now),
+        )
         return [seconds_until(moment) for moment in times if moment is not None]

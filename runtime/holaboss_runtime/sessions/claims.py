@@ -19,8 +19,8 @@ from holaboss_runtime.sessions.publishing import Publisher
 from holaboss_runtime.sessions.session_log import SessionLog
 from holaboss_runtime.store import activations
 from holaboss_runtime.store.clock import from_now
-from holaboss_runtime.store.inputs import CONTROL, INTERRUPT, InputRecord
-from holaboss_runtime.store.pending_actions import APPROVED, ActionRecord
+from holaboss_runtime.store.inputs import CHILD_RESULTS, CONTROL, INTERRUPT, InputRecord
+from holaboss_runtime.store.pending_actions import APPROVED, QUESTION, ActionRecord
 from holaboss_runtime.store.records import Records
 from holaboss_runtime.store.sessions import ONE, RUNNING, TERMINATED, SessionRecord
 from holaboss_runtime.store.turns import RequestFacts
@@ -48,6 +48,8 @@ class Claim:
     decisions: tuple[ActionRecord, ...] = ()
     request: RequestFacts = field(default_factory=RequestFacts)
     backoff: Backoff = field(default_factory=Backoff)
+    unattended: bool = False
+    """Nobody can be asked while it runs."""
 
     @property
     def acts(self) -> bool:
@@ -147,7 +149,7 @@ class Claimer:
         if any(found.event_type == INTERRUPT for found in inputs):
             self._interrupt(session, wake.wake_id)
         for found in inputs:
-            if found.event_type == Event.USER_MESSAGE:
+            if found.event_type == Event.USER_MESSAGE or found.payload.get("kind") == QUESTION:
                 self._records.messages.insert(
                     found.workspace_id, session_id, found.input_id, "user", found.text
                 )
@@ -199,10 +201,11 @@ def only_stops(inputs: Sequence[InputRecord]) -> bool:
 
 
 def _chosen(coalesce: str, waiting: Sequence[InputRecord]) -> list[InputRecord]:
-    """One message at a time for a conversation, everything for an agent; what steers a run comes first for both."""
+    """One message at a time for a conversation, with what its subagents came to; everything for an agent. What steers a
+    run comes first for both."""
     if coalesce != ONE:
         return list(waiting)
     control = [found for found in waiting if found.event_type in CONTROL]
     if any(found.event_type == INTERRUPT for found in control):
         control += [found for found in waiting if found.attempt > 0 and found not in control]
-    return control or list(waiting[:1])
+    return control or [*waiting[:1], *(found for found in waiting[1:] if found.event_type == CHILD_RESULTS)]

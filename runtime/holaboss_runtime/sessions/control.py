@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
 from holaboss_client.agents import AppendedEvent, AppendEvent
 from holaboss_client.agents import SessionEventType as Event
 from holaboss_client.events import RunEvent
 from holaboss_client.sessions import InputReply, QueueReply, QueueRequest, SessionState, SessionStateList
 from holaboss_runtime.errors import DomainError, not_found
 from holaboss_runtime.harness.contract import RunnerEvent
-from holaboss_runtime.runs.ports import Workspaces
+from holaboss_runtime.runs.attachments import has_images, refuse_images
+from holaboss_runtime.runs.ports import Models, Workspaces
 from holaboss_runtime.runs.turn_fold import TurnFold
 from holaboss_runtime.sessions.cancellation import INTERRUPT, TERMINATED, USER_PAUSE
 from holaboss_runtime.sessions.claims import Claim
@@ -25,6 +31,7 @@ from holaboss_runtime.store.inputs import PAUSED, QUEUED, InputRecord
 from holaboss_runtime.store.records import Records
 from holaboss_runtime.store.session_facts import SessionFacts
 from holaboss_runtime.store.sessions import HOLD_USER_PAUSE
+from holaboss_runtime.workspace.plan import load_plan
 
 PAUSING = "PAUSING"
 
@@ -35,6 +42,7 @@ class SessionControl:
         records: Records,
         publisher: Publisher,
         workspaces: Workspaces,
+        models: Models,
         directory: SessionDirectory,
         inbound: Inbound,
         waker: Waker,
@@ -43,16 +51,21 @@ class SessionControl:
         self._records = records
         self._publish = publisher
         self._workspaces = workspaces
+        self._models = models
         self._directory = directory
         self._inbound = inbound
         self._waker = waker
         self._orchestrator = orchestrator
         self._log = SessionLog(records)
+        self.on_terminated: Callable[[str], None] = lambda session_id: None
+        """Told of each session that ends for good, in the transaction that ends it."""
 
     def queue(self, body: QueueRequest) -> QueueReply:
         """Ask for one turn. Raises `DomainError` when the workspace or the message cannot be used."""
         self._workspaces.get(body.workspace_id)
-        payload = message_payload(body, self._workspaces.folder(body.workspace_id))
+        folder = self._workspaces.folder(body.workspace_id)
+        payload = message_payload(body, folder)
+        self._check_pictures(payload, folder)
         with self._records.database.transaction():
             queued = self._first_with_key(body)
             if queued is None:
@@ -74,6 +87,17 @@ class SessionControl:
             current_input_id=state.current_input_id,
             has_queued_inputs=state.has_queued_inputs,
         )
+
+    def _check_pictures(self, payload: dict[str, Any], folder: Path) -> None:
+        """Say that a model cannot look at a picture before it is sent, not after."""
+        if not has_images(payload):
+            return
+        requested = payload.get("model")
+        if requested is None:
+            with suppress(DomainError):  # the run will say what is wrong with its plan
+                requested = load_plan(folder).model
+        if (blind := self._models.blind_model(requested)) is not None:
+            raise refuse_images(blind)
 
     def append(self, session_id: str, body: AppendEvent) -> AppendedEvent:
         """Append an inbound event of any type. An interrupt also stops the run that is under way."""
@@ -114,6 +138,7 @@ class SessionControl:
             self._publish.state(session_id)
             self._publish.session(session.workspace_id, session_id)
             self._records.database.after_commit(lambda: self._orchestrator.cancel_run(session_id, TERMINATED))
+            self.on_terminated(session_id)
         return self.state(session.workspace_id, session_id)
 
     def pause(self, workspace_id: str, session_id: str) -> InputReply:

@@ -29,7 +29,7 @@ class Inbound:
         self._records = records
         self._publish = publisher
         self._queued = queued
-        self._actions = Actions(records)
+        self._actions = Actions(records, publisher)
 
     def append_inbound(
         self,
@@ -40,8 +40,9 @@ class Inbound:
         event_id: str | None = None,
         priority: int = 0,
         idempotency_key: str | None = None,
+        resumes: bool = True,
     ) -> InputRecord:
-        """Append to a session that exists; a decision is carried out with it.
+        """Append to a session that exists; a decision is carried out with it. Unless it `resumes`, a pause stays.
 
         A key that was used before in the workspace, or an event id that was used in the session, returns the first
         input. Raises `DomainError` for a session that has ended, for a decision that nothing waits for, and for an id
@@ -61,7 +62,7 @@ class Inbound:
             if first is not None:
                 return first
             self._refuse_ended(session_id)
-            payload = self._actions.complete(session_id, event_type, payload)
+            event_type, payload = self._actions.complete(session, event_type, payload)
             input_id = event_id or new_id()
             self._records.events.append_pending(input_id, session_id, event_type, payload)
             self._records.inputs.insert(
@@ -73,9 +74,9 @@ class Inbound:
                 priority=priority,
                 idempotency_key=idempotency_key,
             )
-            self._actions.decide(session_id, event_type, payload, input_id)
+            self._actions.decide(session, event_type, payload, input_id)
             title = _title(payload) if event_type == Event.USER_MESSAGE else None
-            resumes = event_type != Event.USER_INTERRUPT  # to stop something is not to go on
+            resumes = resumes and event_type != Event.USER_INTERRUPT  # to stop something is not to go on
             self._records.sessions.accept_inbound(session_id, title=title, resumes=resumes)
             self._publish.queue(session.workspace_id, session_id, input_id)
             self._publish.state(session_id)

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from holaboss_client.base import utc_now
 from holaboss_runtime.errors import DomainError
+from holaboss_runtime.sessions.approvals import Approvals
 from holaboss_runtime.sessions.cancellation import SHUTDOWN, RunCancellation
 from holaboss_runtime.sessions.delayed import DelayedWakes
+from holaboss_runtime.sessions.subagent_reports import SubagentReports
 from holaboss_runtime.sessions.wake import WakeOutcome, Waker
 from holaboss_runtime.store.clock import seconds_until
 from holaboss_runtime.store.records import Records
@@ -25,6 +28,8 @@ log = logging.getLogger(__name__)
 CLOSE_DEADLINE_S = 2.0
 _AFTER_TROUBLE_S = 5.0
 _AFTER_CONTENTION_S = 1.0
+SUBAGENTS_AT_ONCE = 4
+"""Of one session: the others wait, so that nobody else is kept from running."""
 
 
 WORKER = "worker"
@@ -44,6 +49,8 @@ class Orchestrator:
         records: Records,
         waker: Waker,
         delayed: DelayedWakes,
+        approvals: Approvals,
+        reports: SubagentReports,
         *,
         concurrency: int,
         look_s: float | None = None,
@@ -51,6 +58,8 @@ class Orchestrator:
         self._records = records
         self._waker = waker
         self._delayed = delayed
+        self._approvals = approvals
+        self._reports = reports
         self._concurrency = concurrency
         self._look_s = look_s
         self._signal = Signal()
@@ -151,6 +160,8 @@ class Orchestrator:
                 now = utc_now()
                 self._recover_expired()
                 self._delayed.fire(now)
+                self._approvals.expire(now)
+                self._reports.deliver(now)
                 self._start_ready(now)
                 self._arm_timer(self._next_due(now))
             except Exception:
@@ -162,7 +173,7 @@ class Orchestrator:
     def _start_ready(self, now: str) -> None:
         while len(self._active) < self._concurrency:
             head = self._records.inputs.next_ready(
-                now, busy_sessions=self._active, waiting_inputs=self._waiting_inputs
+                now, busy_sessions=self._busy(), waiting_inputs=self._waiting_inputs
             )
             if head is None:
                 return
@@ -171,6 +182,12 @@ class Orchestrator:
                 self._wake(head.session_id, head.input_id, cancel), name=f"run {head.input_id}"
             )
             self._active[head.session_id] = ActiveRun(cancel, task)
+
+    def _busy(self) -> Collection[str]:
+        """Sessions in which nothing more can begin: they run, or enough subagents of their owner do."""
+        if len(self._active) < SUBAGENTS_AT_ONCE:
+            return self._active
+        return {*self._active, *self._records.subagents.crowded_out(self._active, SUBAGENTS_AT_ONCE)}
 
     async def _wake(self, session_id: str, head_id: str, cancel: RunCancellation) -> WakeOutcome | None:
         pokes = self._pokes
@@ -265,10 +282,13 @@ class Orchestrator:
             self.poke()
 
     def _next_due(self, now: str) -> float | None:
-        """Seconds until the next input or wake comes due or the lease of another process runs out; `look_s` at most."""
+        """Seconds until the next input, wake or report comes due, an approval runs out or the lease of another process
+        ends; `look_s` at most."""
         times = (
             self._records.inputs.next_due(now),
             self._records.scheduled.next_due(now),
+            self._records.actions.next_expiry(now),
+            self._records.subagents.next_report(now),
             self._records.sessions.next_lease_end(self._waker.owner, now),
             self._records.inputs.next_claim_end(self._waker.owner, now),
         )

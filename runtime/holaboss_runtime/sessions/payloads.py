@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+from pydantic import ValidationError
+
 from holaboss_client.agents import CLIENT_EVENTS
 from holaboss_client.agents import SessionEventType as Event
+from holaboss_client.permissions import RuleText
 from holaboss_client.sessions import QueueRequest
 from holaboss_runtime.errors import DomainError
 from holaboss_runtime.store.json_text import encode
-from holaboss_runtime.workspace.paths import resolve_inside
+from holaboss_runtime.workspace.attached import reachable
 
 MAX_PAYLOAD_CHARS = 4 * 1024 * 1024
 """More than a message a model can read; less than what makes a log unreadable."""
 
 MAX_CRITERIA = 50
+_DATA_URL = re.compile(r"data:image/(png|jpeg|gif|webp);base64,", re.IGNORECASE)
 
 
 def event_payload(event_type: str, payload: dict[str, Any]) -> dict[str, Any]:
@@ -33,18 +38,19 @@ def event_payload(event_type: str, payload: dict[str, Any]) -> dict[str, Any]:
 
 def message_payload(body: QueueRequest, folder: Path) -> dict[str, Any]:
     """The payload of a person's message. Raises `DomainError` for one that cannot be sent."""
-    if body.image_urls:
+    if not all(_is_picture(url) for url in body.image_urls):
         raise _unprocessable(
             "image_urls_unsupported",
             "Images from the web cannot be sent. Save the image in the workspace and attach the file.",
         )
-    if not body.text.strip() and not body.attachments:
+    if not body.text.strip() and not body.attachments and not body.image_urls:
         raise _unprocessable("text_required", "Write something, or attach a file.")
     for attachment in body.attachments:
         _check_attachment(attachment, folder)
     payload: dict[str, Any] = {"text": body.text}
     optional: dict[str, Any] = {
         "attachments": body.attachments,
+        "image_urls": body.image_urls,
         "model": body.model,
         "thinking_value": body.thinking_value,
     }
@@ -99,14 +105,29 @@ def _interrupt(payload: dict[str, Any]) -> dict[str, Any]:
 def _confirmation(payload: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(payload.get("allowed"), bool):
         raise _unprocessable("decision_required", "A confirmation says `allowed`: true or false.")
-    return _answer(payload) | {"allowed": payload["allowed"], "note": _text(payload, "note") or None}
+    said = _answer(payload) | {"allowed": payload["allowed"], "note": _text(payload, "note") or None}
+    more = {name: payload[name] for name in ("input", "remember") if payload.get(name) is not None}
+    if more and not payload["allowed"]:
+        raise _unprocessable("decision_required", "`input` and `remember` go with `allowed`: true.")
+    if not isinstance(more.get("input", {}), dict):
+        raise _unprocessable("input_invalid", "`input` replaces the arguments of the call: it is an object.")
+    return said | more | ({"remember": _rule(more["remember"])} if "remember" in more else {})
+
+
+def _rule(given: object) -> dict[str, Any]:
+    try:
+        return RuleText.model_validate(given).model_dump(exclude_none=True)
+    except ValidationError as error:
+        raise _unprocessable(
+            "rule_invalid", "`remember` is a rule: `effect`, `tool`, and what else it is about, as texts."
+        ) from error
 
 
 def _custom_result(payload: dict[str, Any]) -> dict[str, Any]:
+    """Whether an output fits is known only where it is known who asked."""
     if "output" not in payload:
         raise _unprocessable("output_required", "The result of a tool needs an `output`.")
-    output = payload["output"]
-    return _answer(payload) | {"output": output if isinstance(output, str) else encode(output)}
+    return _answer(payload) | {"output": payload["output"]}
 
 
 def _answer(payload: dict[str, Any]) -> dict[str, Any]:
@@ -132,6 +153,11 @@ _CHECKS: dict[Event, Callable[[dict[str, Any]], dict[str, Any]]] = {
 }
 
 
+def _is_picture(url: str) -> bool:
+    """Part of the message itself. An address is not: whoever answers there would learn who reads it, and when."""
+    return bool(_DATA_URL.match(url))
+
+
 def _check_attachment(attachment: dict[str, Any], folder: Path) -> None:
     path = attachment.get("workspace_path")
     # Flat and finite: it is stored with the message and goes back to every client that reads the history.
@@ -143,7 +169,7 @@ def _check_attachment(attachment: dict[str, Any], folder: Path) -> None:
             "attachment_invalid",
             "An attachment must name a file with `workspace_path`, and consists of plain values.",
         )
-    if not resolve_inside(folder, path).exists():
+    if not reachable(folder, path).exists():
         raise _unprocessable("attachment_missing", f"There is no file {path!r} in the workspace to attach.")
 
 

@@ -37,3 +37,16 @@ class Publisher:
         self._changes.append(
             Change.FILES, workspace_id=workspace_id, session_id=session_id, payload={"paths": paths}
         )
+
+    def permissions(self, workspace_id: str) -> None:
+        """The profiles of a workspace, or a rule that is kept for it."""
+        self._changes.append(Change.PERMISSIONS, workspace_id=workspace_id)
+
+    def notice(self, workspace_id: str, session_id: str, code: str, message: str) -> None:
+        """Something a person should hear of."""
+        self._changes.append(
+            Change.NOTICE,
+            workspace_id=workspace_id,
+            session_id=session_id,
+            payload={"code": code, "message": message},
+        )

@@ -152,7 +152,9 @@ class Recovery:
             action.status == APPROVED for action in self._records.actions.delivered_to(claim.wake.wake_id)
         )
         over = claim.session.status == TERMINATED or claim.input.attempt >= MAX_RETRIES
-        return fold.progressed or handed_out or over
+        # A subagent can be there before the call that began it is recorded.
+        delegated = self._records.subagents.begun_by(claim.session.session_id, claim.input.input_id)
+        return fold.progressed or handed_out or delegated or over
 
     def _is_held(self, session: SessionRecord) -> bool:
         """By somebody who lives, and whose lease has not run out: a process can hang for good."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 
+from holaboss_client.base import utc_now
 from holaboss_client.events import ChangeEvent, OutputEvent
 from holaboss_runtime.agents.definition import Heartbeat
 from holaboss_runtime.agents.service import Agents
@@ -12,11 +13,13 @@ from holaboss_runtime.errors import DomainError
 from holaboss_runtime.harness.contract import Harness
 from holaboss_runtime.harness.toolbox import Toolbox
 from holaboss_runtime.runs.agent_profile import AgentProfile
+from holaboss_runtime.runs.mcp import Consents, SecretValues
 from holaboss_runtime.runs.ports import Models, Workspaces
 from holaboss_runtime.runs.prepare import WorkspaceProfile
 from holaboss_runtime.sessions.agent_directory import AgentDirectory
 from holaboss_runtime.sessions.agent_effects import AgentEffects
 from holaboss_runtime.sessions.agent_files import AgentFiles
+from holaboss_runtime.sessions.approvals import EXPIRY_S, Approvals
 from holaboss_runtime.sessions.claims import Claimer
 from holaboss_runtime.sessions.continuity import Continuity
 from holaboss_runtime.sessions.control import SessionControl
@@ -27,9 +30,13 @@ from holaboss_runtime.sessions.inspection import Inspection
 from holaboss_runtime.sessions.opening import Opening
 from holaboss_runtime.sessions.orchestrator import Orchestrator
 from holaboss_runtime.sessions.owners import SERVER, Owners
+from holaboss_runtime.sessions.permissions import Permissions
 from holaboss_runtime.sessions.publishing import Publisher
 from holaboss_runtime.sessions.recovery import Recovery
 from holaboss_runtime.sessions.settle import Settler
+from holaboss_runtime.sessions.subagent_reports import SubagentReports
+from holaboss_runtime.sessions.subagent_tools import SubagentTools
+from holaboss_runtime.sessions.subagents import Subagents
 from holaboss_runtime.sessions.subscription import (
     OutputQuery,
     Ping,
@@ -49,8 +56,8 @@ class Sessions:
     """Lives on the event loop that called `start`. Whatever cannot be done raises `DomainError`.
 
     `directory` and `agent_directory` know which sessions there are, `opening` is the door to both, `control` takes
-    messages and stops runs, `inbound` edits what waits, `delayed` wakes later, `transcript`, `views` and `inspection`
-    read, and `waker` runs one session.
+    messages and stops runs, `subagents` work for other sessions, `inbound` edits what waits, `delayed` wakes later,
+    `transcript`, `views` and `inspection` read, and `waker` runs one session.
     """
 
     def __init__(
@@ -63,21 +70,27 @@ class Sessions:
         agents: Agents,
         *,
         toolbox: Toolbox | None = None,
+        secrets: SecretValues | None = None,
+        consents: Consents | None = None,
         concurrency: int = 5,
         owner_kind: str = SERVER,
         orders_s: float | None = None,
         look_s: float | None = None,
+        approval_s: float = EXPIRY_S,
     ) -> None:
         toolbox = toolbox or Toolbox()
         records, private = Records(database), (database.path.parent,)
         publisher = Publisher(records, changes)
         self.owners = Owners.of_database(database.path)
         self._owner = self.owners.register(owner_kind)
-        settler = Settler(records, publisher, AgentEffects(records, _heartbeat_of(agents)))
+        self.inbound = Inbound(records, publisher, self._queued)
+        self.reports = SubagentReports(records, self.inbound)
+        effects = AgentEffects(records, _heartbeat_of(agents))
+        settler = Settler(records, publisher, effects, self.reports, approval_s=approval_s)
         continuity = Continuity(records, agents.remember)
         self._recovery = Recovery(records, publisher, settler, continuity, self.owners, self._owner)
-        self.inbound = Inbound(records, publisher, self._queued)
         self.delayed = DelayedWakes(records, publisher, self.inbound)
+        self.approvals = Approvals(records, self.inbound)
         self.waker = Waker(
             records,
             publisher,
@@ -86,7 +99,9 @@ class Sessions:
             continuity,
             Claimer(records, publisher, self.owners, self._owner),
             self.delayed,
-            WorkspaceProfile(records, workspaces, config),
+            self.approvals,
+            self.reports,
+            WorkspaceProfile(records, workspaces, config, secrets, consents),
             AgentProfile(records, agents, config),
             models=config,
             harness=harness,
@@ -95,7 +110,13 @@ class Sessions:
             orders_s=orders_s,
         )
         self.orchestrator = Orchestrator(
-            records, self.waker, self.delayed, concurrency=concurrency, look_s=look_s
+            records,
+            self.waker,
+            self.delayed,
+            self.approvals,
+            self.reports,
+            concurrency=concurrency,
+            look_s=look_s,
         )
         self.records = records
         self.agents = agents
@@ -106,14 +127,36 @@ class Sessions:
         self.transcript = Transcript(records, harness.name)
         self.opening = Opening(self.directory, self.agent_directory, agents)
         self.views = Views(records)
+        self.permissions = Permissions(records, publisher, workspaces, harness)
         self.inspection = Inspection(records)
         self.control = SessionControl(
-            records, publisher, workspaces, self.directory, self.inbound, self.waker, self.orchestrator
+            records,
+            publisher,
+            workspaces,
+            config,
+            self.directory,
+            self.inbound,
+            self.waker,
+            self.orchestrator,
         )
+        self.subagents = Subagents(
+            records,
+            publisher,
+            self.inbound,
+            self.reports,
+            self.directory,
+            self.agent_directory,
+            config,
+            self.control.terminate,
+        )
+        self.control.on_terminated = self.subagents.session_terminated
+        toolbox.register(*SubagentTools(records, self.subagents).all())
 
     def recover(self) -> int:
-        """End or requeue what dead processes left; how many wakes that were."""
-        return self._recovery.recover_all()
+        """End or requeue what dead processes left, and decline what was not decided in time; how many wakes ended."""
+        recovered = self._recovery.recover_all()
+        self.approvals.expire(utc_now())
+        return recovered
 
     async def start(self) -> None:
         """End or requeue what dead processes left, take in sessions that are only there as files, then begin to

@@ -10,6 +10,7 @@ from typing import Any
 
 from holaboss_client.agents import SessionEventType as Event
 from holaboss_runtime.runs.turn_fold import result_text
+from holaboss_runtime.store.pending_actions import ActionRecord
 from holaboss_runtime.store.records import Records
 
 SHOWN_OUTPUT = 4_000
@@ -53,23 +54,26 @@ class SessionLog:
         self._records.events.append(session_id, Event.SPAN_COMPLETED, payload, wake_id=wake_id)
 
     def tool_used(
-        self, session_id: str, wake_id: str, call: dict[str, Any], *, request_id: str | None, spans: bool
+        self, session_id: str, wake_id: str, call: dict[str, Any], *, action: ActionRecord | None, spans: bool
     ) -> None:
-        """`call` is what the run's events say of one call, `request_id` the request a person decided about it;
-        `spans` also brackets it, for those who read traces."""
+        """`call` is what the run's events say of one call, `action` the request a person decided about it; `spans` also
+        brackets it, for those who read traces. Where a person changed the arguments, what was asked stands beside what
+        was done."""
         name, call_id = str(call.get("tool_name", "")), str(call.get("call_id", ""))
         span = _span(call_id, "tool", name, None) | {"parent_span_id": wake_id}
         if spans:
             self._records.events.append(session_id, Event.SPAN_STARTED, span, wake_id=wake_id)
         payload = {
-            "request_id": request_id,
+            "request_id": None if action is None else action.id,
             "call_id": call_id,
             "tool_name": name,
             "ownership": "managed",
-            "permission_policy": "always_allow" if request_id is None else "always_ask",
+            "permission_policy": "always_allow" if action is None else "always_ask",
             "input": call.get("tool_args"),
             "output": result_text(call.get("result"))[:SHOWN_OUTPUT],
         }
+        if action is not None and action.edited_input is not None:
+            payload["asked_input"] = action.input
         self._records.events.append(session_id, Event.AGENT_TOOL_USE, payload, wake_id=wake_id)
         if spans:
             result = "error" if call.get("error") else "success"

@@ -10,19 +10,28 @@ from typing import Any
 
 from holaboss_client.base import new_id
 from holaboss_client.events import OutputEvent, RunEvent
+from holaboss_client.permissions import RuleText
 from holaboss_runtime.errors import DomainError
 from holaboss_runtime.harness.contract import PendingCall, RunnerEvent
 from holaboss_runtime.runs.coalesce import coalesce
 from holaboss_runtime.runs.prepare import preview
 from holaboss_runtime.runs.turn_fold import TurnFold
 from holaboss_runtime.sessions.agent_effects import AgentEffects, CustomToolRequest, Effects
+from holaboss_runtime.sessions.approvals import EXPIRY_S
 from holaboss_runtime.sessions.claims import Claim
+from holaboss_runtime.sessions.leftovers import (
+    PERMISSION_DENIED,
+    Leftovers,
+    denials_of,
+    refused_unasked,
+)
 from holaboss_runtime.sessions.publishing import Publisher
 from holaboss_runtime.sessions.retry import MAX_RETRIES
 from holaboss_runtime.sessions.session_log import SessionLog
+from holaboss_runtime.sessions.subagent_reports import SubagentReports
 from holaboss_runtime.store import activations, inputs
 from holaboss_runtime.store.clock import from_now
-from holaboss_runtime.store.pending_actions import CUSTOM_TOOL, NewAction
+from holaboss_runtime.store.pending_actions import CUSTOM_TOOL, TOOL_CONFIRMATION, NewAction
 from holaboss_runtime.store.records import Records
 from holaboss_runtime.store.sessions import IDLE, REQUIRES_ACTION, RESCHEDULING, TERMINATED, Settlement
 from holaboss_runtime.store.turns import Layout, TurnFinish
@@ -75,6 +84,12 @@ class _Commit:
         return self.terminal.result.pending if waiting and self.terminal.result else []
 
     @property
+    def stop_reason(self) -> str:
+        """Of the turn."""
+        parked = not self.failed and refused_unasked(self.claim, self.terminal.result)
+        return PERMISSION_DENIED if parked else _stop_reason(self.terminal)
+
+    @property
     def summary(self) -> str:
         if self.failed:
             return str(self.terminal.payload.get("message", ""))
@@ -82,11 +97,24 @@ class _Commit:
 
 
 class Settler:
-    def __init__(self, records: Records, publisher: Publisher, agent_effects: AgentEffects) -> None:
+    """An approval that a run asks for waits `approval_s` seconds."""
+
+    def __init__(
+        self,
+        records: Records,
+        publisher: Publisher,
+        agent_effects: AgentEffects,
+        reports: SubagentReports,
+        *,
+        approval_s: float = EXPIRY_S,
+    ) -> None:
         self._records = records
         self._publish = publisher
         self._log = SessionLog(records)
         self._agent_effects = agent_effects
+        self._reports = reports
+        self._leftovers = Leftovers(records, publisher)
+        self._approval_s = approval_s
 
     def finish(self, claim: Claim, fold: TurnFold, terminal: RunnerEvent) -> bool:
         """Commit the turn; the lease stays until its continuity is written. False, with nothing written, when the
@@ -106,14 +134,17 @@ class Settler:
             self._compact_previous(claim.session.session_id)
             self._insert_turn(commit)
             self._remember(commit)
+            self._leftovers.keep_outputs(claim, terminal.result)
+            self._leftovers.park(claim, terminal.result)
             self._records.wakes.end(
                 claim.wake.wake_id,
                 result=ending.wake_result,
-                stop_reason=_stop_reason(terminal),
+                stop_reason=commit.stop_reason,
                 error=str(terminal.payload.get("message", "")) if commit.failed else None,
             )
             self._journal(commit, status, stop_reason)
             self._say_end(commit)
+            self._reports.turn_ended(claim.session)
         return True
 
     def requeue(self, claim: Claim, *, delay_s: float, why: dict[str, Any]) -> bool:
@@ -200,14 +231,14 @@ class Settler:
         """What the agent used and said, what it now waits for, and how the wake ended, in that order."""
         claim = commit.claim
         session_id, wake_id = claim.session.session_id, claim.wake.wake_id
-        asked = {action.call_id: action.id for action in claim.decisions}
+        asked = {action.call_id: action for action in claim.decisions}
         for call in commit.fold.tool_calls:
             if call.get("phase") == "completed":
                 self._log.tool_used(
                     session_id,
                     wake_id,
                     call,
-                    request_id=asked.get(call.get("call_id")),
+                    action=asked.get(call.get("call_id")),
                     spans=claim.session.agent_id is not None,
                 )
         if commit.text:
@@ -251,7 +282,17 @@ class Settler:
             tool_name=call.tool_name,
             arguments=call.tool_args,
         )
-        action = NewAction(request_id, call.kind, call.call_id, call.tool_name, call.tool_args, event_id)
+        action = NewAction(
+            request_id,
+            call.kind,
+            call.call_id,
+            call.tool_name,
+            call.tool_args,
+            event_id,
+            reason=call.reason,
+            suggestions=tuple(RuleText.model_validate(rule.model_dump()) for rule in call.suggestions),
+            expires_at=from_now(self._approval_s) if call.kind == TOOL_CONFIRMATION else None,
+        )
         self._records.actions.insert(claim.session.session_id, claim.wake.wake_id, action)
         return event_id
 
@@ -280,11 +321,12 @@ class Settler:
             started_at=claim.wake.started_at,
             finish=TurnFinish(
                 status=commit.ending.turn_status,
-                stop_reason=_stop_reason(terminal),
+                stop_reason=commit.stop_reason,
                 assistant_text=commit.text,
                 tool_usage_summary=commit.fold.tool_usage_summary(),
-                permission_denials=commit.fold.permission_denials(),
+                permission_denials=denials_of(terminal.result, commit.fold),
                 token_usage=usage or None,
+                containment=terminal.result.containment if terminal.result else None,
             ),
             request=claim.request,
             layout=layout_of(claim.text, commit.text, commit.fold.steps),

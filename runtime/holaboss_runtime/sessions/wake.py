@@ -19,9 +19,11 @@ from holaboss_client.events import TERMINAL_EVENTS, RunEvent
 from holaboss_runtime.errors import DomainError, not_found
 from holaboss_runtime.harness.contract import Harness, RunnerEvent, RunPackage
 from holaboss_runtime.harness.toolbox import Toolbox
+from holaboss_runtime.runs.fitting import with_staged
 from holaboss_runtime.runs.ports import KEY_MISSING, Models
 from holaboss_runtime.runs.profile import ClaimedRun, Compiled, Executor, Lease, Profile
 from holaboss_runtime.runs.turn_fold import TurnFold
+from holaboss_runtime.sessions.approvals import Approvals
 from holaboss_runtime.sessions.cancellation import (
     INTERRUPT,
     LEASE_LOST,
@@ -38,6 +40,7 @@ from holaboss_runtime.sessions.recovery import Recovery
 from holaboss_runtime.sessions.retry import MAX_RETRIES, retry_delay
 from holaboss_runtime.sessions.settle import Settler, failure, interrupted
 from holaboss_runtime.sessions.speech import Said, Speech
+from holaboss_runtime.sessions.subagent_reports import SubagentReports
 from holaboss_runtime.store import sessions as stored
 from holaboss_runtime.store.clock import from_now
 from holaboss_runtime.store.inputs import QUEUED, InputRecord
@@ -74,6 +77,8 @@ class Waker:
     continuity: Continuity
     claimer: Claimer
     delayed: DelayedWakes
+    approvals: Approvals
+    reports: SubagentReports
     workspace_profile: Profile
     agent_profile: Profile
     models: Models
@@ -95,7 +100,7 @@ class Waker:
         cancel = cancel or RunCancellation()
         began = time.perf_counter()
         self.recovery.recover_if_abandoned(session_id)
-        self.delayed.fire(utc_now(), session_id)
+        self.come_due(session_id)
         for _ in range(_CLAIM_ATTEMPTS):
             session = self.records.sessions.get(session_id)
             if session is None:
@@ -119,6 +124,14 @@ class Waker:
             if claim != "changed":
                 return WakeOutcome(session_id, lead_id, skipped=claim)
         return WakeOutcome(session_id, skipped="lease_contended")
+
+    def come_due(self, session_id: str) -> None:
+        """Whatever time alone decides in a session becomes an input: wakes that are due, approvals that ran out. So
+        does what its subagents came to: it runs anyway."""
+        now = utc_now()
+        self.delayed.fire(now, session_id)
+        self.approvals.expire(now, session_id)
+        self.reports.deliver(now, session_id, early=True)
 
     def claim_next(self, session_id: str) -> Claim | None:
         """Take what would run next, be it due or not, for somebody who ends it without running it."""
@@ -182,10 +195,17 @@ class Waker:
             self.harness.tool_names,
             self.models.live_secrets(),
             tuple(self.toolbox.definitions(claim.session.kind)),
+            self.harness.capabilities,
+            self.harness.prep_plan(claim.session.kind),
         )
         run = ClaimedRun(claim.session, claim.input, claim.inputs, claim.wake.wake_id, claim.decisions)
-        prepared = self._profile(claim.session).prepare(run, compiled, executor)
-        claim = replace(claim, request=prepared.facts, backoff=compiled.backoff)
+        prepared = await with_staged(self._profile(claim.session).prepare(run, compiled, executor), executor)
+        claim = replace(
+            claim,
+            request=prepared.facts,
+            backoff=compiled.backoff,
+            unattended=not prepared.package.permissions.may_ask,
+        )
         fold = TurnFold()
         started = prepared.started | {"bootstrap_total_ms": round((time.perf_counter() - began) * 1000, 1)}
         # What is approved may be done at once: that it was handed out has to be on the disk before.
@@ -194,7 +214,8 @@ class Waker:
                 claim.input.workspace_id, claim.input.session_id, prepared.snapshot, prepared.texts
             )
             self.records.wakes.asked(claim.wake.wake_id, prepared.snapshot.fingerprint)
-            self._say(claim, [(RunEvent.RUN_STARTED, started)], cancel)
+            notices = [(RunEvent.RUN_NOTICE, told) for told in prepared.notices]
+            self._say(claim, [(RunEvent.RUN_STARTED, started), *notices], cancel)
         if cancel.reason == LEASE_LOST:
             return
         fold.add(RunEvent.RUN_STARTED, started)

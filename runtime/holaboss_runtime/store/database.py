@@ -236,7 +236,10 @@ def _write_ahead(connection: Connection) -> None:
 
 def _has_log(path: Path) -> bool:
     log = path.with_name(f"{path.name}-wal")
-    return log.exists() and log.stat().st_size > 0
+    try:
+        return log.stat().st_size > 0
+    except FileNotFoundError:  # also when another program has just taken it into the file
+        return False
 
 
 def _leave(connection: Connection | None, *, had_log: bool) -> None:

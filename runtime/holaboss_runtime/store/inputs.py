@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from holaboss_client.base import utc_now
 from holaboss_runtime.store.database import Database, Row
@@ -28,7 +28,8 @@ CANCELLED = "CANCELLED"
 MOST_AT_ONCE = 500
 
 INTERRUPT = "user.interrupt"
-DECISIONS = ("user.tool_confirmation", "user.custom_tool_result", "user.question_answer")
+DECISIONS = ("user.tool_confirmation", "user.custom_tool_result")
+CHILD_RESULTS = "session.child_results"
 CONTROL = (INTERRUPT, *DECISIONS)
 """Inputs that say how a run goes on rather than what to do next."""
 
@@ -291,8 +292,13 @@ def _record(row: Row) -> InputRecord:
 def spoken(event_type: str, payload: dict[str, Any]) -> str:
     """An inbound event in words: what a transcript shows of it."""
     if event_type == "user.tool_confirmation":
-        verb = "Allowed" if payload.get("allowed") else "Declined"
-        return _with_note(f"{verb} `{payload.get('tool_name', '')}`", payload.get("note"))
+        declined = "Not answered" if payload.get("expired") else "Declined"
+        verb = "Allowed" if payload.get("allowed") else declined
+        changed = " with changes" if payload.get("input") else ""
+        note = payload.get("note")
+        return f"{verb}: {payload.get('tool_name', '')}{changed}" + (f". {note}" if note else "")
+    if event_type == "user.custom_tool_result" and payload.get("kind") == "question":
+        return _answer(payload.get("output"))
     if event_type == "user.custom_tool_result":
         return _with_note(f"Result of `{payload.get('tool_name', '')}`", payload.get("output"))
     if event_type == "user.interrupt":
@@ -304,3 +310,12 @@ def spoken(event_type: str, payload: dict[str, Any]) -> str:
 
 def _with_note(text: str, note: object) -> str:
     return f"{text}: {note}" if note else text
+
+
+def _answer(output: object) -> str:
+    """The reply to a question, as a person would say it: what was chosen, and what was written."""
+    if not isinstance(output, dict):
+        return "" if output is None else str(output)
+    said = cast("dict[str, Any]", output)
+    options = ", ".join(str(option) for option in cast("list[object]", said.get("options") or []))
+    return "\n\n".join(part for part in (options, str(said.get("text") or "")) if part) or "(no answer)"

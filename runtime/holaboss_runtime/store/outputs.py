@@ -74,6 +74,10 @@ class Outputs:
         found = self._rows.get(output_id)
         return found if found is not None and found.workspace_id == workspace_id else None
 
+    def exists(self, output_id: str) -> bool:
+        """In any workspace."""
+        return self._rows.get(output_id) is not None
+
     def page(
         self, workspace_id: str, *, limit: int = 50, offset: int = 0, **equal: str | None
     ) -> list[Output]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from holaboss_client.agents import PendingAction
 from holaboss_client.base import utc_now
+from holaboss_client.permissions import RuleText
 from holaboss_runtime.store.database import Database, Row
 from holaboss_runtime.store.json_text import decode_optional, encode, encode_optional
 
@@ -21,6 +22,7 @@ APPROVED = "approved"
 DENIED = "denied"
 ANSWERED = "answered"
 CANCELLED = "cancelled"
+EXPIRED = "expired"
 
 TOOL_CONFIRMATION = "tool_confirmation"
 CUSTOM_TOOL = "custom_tool"
@@ -30,7 +32,7 @@ QUESTION = "question"
 @dataclass(frozen=True, slots=True)
 class ActionRecord:
     """`call_id` names the call inside the harness; null when no executor waits for the answer. `event_id` is the
-    session event that asked."""
+    session event that asked. `edited_input` is what was approved instead of `input`, where a person changed it."""
 
     id: str
     session_id: str
@@ -47,6 +49,15 @@ class ActionRecord:
     note: str | None
     output: Any
     delivered_wake_id: str | None
+    reason: str = ""
+    suggestions: tuple[RuleText, ...] = ()
+    edited_input: dict[str, Any] | None = None
+    expires_at: str | None = None
+
+    @property
+    def approved_input(self) -> dict[str, Any]:
+        """The arguments an approved call is made with."""
+        return self.input if self.edited_input is None else self.edited_input
 
     def wire(self) -> PendingAction:
         return PendingAction(
@@ -59,6 +70,11 @@ class ActionRecord:
             requested_at=self.requested_at,
             decided_at=self.decided_at,
             note=self.note,
+            reason=self.reason,
+            suggestions=list(self.suggestions),
+            edited_input=self.edited_input,
+            expires_at=self.expires_at,
+            output=self.output,
         )
 
 
@@ -72,6 +88,9 @@ class NewAction:
     tool_name: str
     arguments: dict[str, Any]
     event_id: str
+    reason: str = ""
+    suggestions: tuple[RuleText, ...] = ()
+    expires_at: str | None = None
 
 
 class PendingActionRecords:
@@ -82,7 +101,7 @@ class PendingActionRecords:
         arguments = encode(action.arguments)
         self._database.execute(
             "INSERT INTO pending_actions (id, session_id, wake_id, kind, call_id, tool_name, input, input_hash,"
-            " event_id, requested_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " event_id, requested_at, reason, suggestions, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 action.id,
                 session_id,
@@ -94,6 +113,9 @@ class PendingActionRecords:
                 hashlib.sha256(arguments.encode()).hexdigest(),
                 action.event_id,
                 utc_now(),
+                action.reason,
+                encode([rule.model_dump(exclude_none=True) for rule in action.suggestions]),
+                action.expires_at,
             ),
         )
 
@@ -124,14 +146,43 @@ class PendingActionRecords:
         event_id: str | None,
         note: str | None = None,
         output: Any = None,  # noqa: ANN401
+        edited_input: dict[str, Any] | None = None,
     ) -> bool:
         """False when somebody was faster."""
         changed = self._database.execute(
-            "UPDATE pending_actions SET status = ?, decided_at = ?, decision_event_id = ?, note = ?, output = ?"
-            " WHERE id = ? AND status = 'open'",
-            (status, utc_now(), event_id, note, encode_optional(output), action_id),
+            "UPDATE pending_actions SET status = ?, decided_at = ?, decision_event_id = ?, note = ?, output = ?,"
+            " edited_input = ? WHERE id = ? AND status = 'open'",
+            (
+                status,
+                utc_now(),
+                event_id,
+                note,
+                encode_optional(output),
+                encode_optional(edited_input),
+                action_id,
+            ),
         )
         return changed == 1
+
+    def overdue(self, now: str, session_id: str | None = None) -> list[ActionRecord]:
+        """What still waits and should have been decided by `now`, in one session or in all, in the order it was
+        asked."""
+        rows = self._database.rows(
+            "SELECT a.* FROM pending_actions a JOIN agent_sessions s ON s.session_id = a.session_id"
+            " WHERE a.status = 'open' AND a.expires_at IS NOT NULL AND a.expires_at <= ?1"
+            " AND (?2 IS NULL OR a.session_id = ?2) AND s.status <> 'terminated' ORDER BY a.seq",
+            (now, session_id),
+        )
+        return [_record(row) for row in rows]
+
+    def next_expiry(self, now: str) -> str | None:
+        """When the next request that has time left at `now` runs out of it."""
+        due = self._database.scalar(
+            "SELECT min(expires_at) FROM pending_actions WHERE status = 'open' AND expires_at IS NOT NULL"
+            " AND expires_at > ?",
+            (now,),
+        )
+        return None if due is None else str(due)
 
     def cancel(self, session_id: str) -> list[ActionRecord]:
         """Discard what waits in a session, and what was allowed and not begun; what was discarded."""
@@ -182,4 +233,8 @@ def _record(row: Row) -> ActionRecord:
         note=row["note"],
         output=decode_optional(row["output"]),
         delivered_wake_id=row["delivered_wake_id"],
+        reason=row["reason"],
+        suggestions=tuple(RuleText.model_validate(rule) for rule in json.loads(row["suggestions"])),
+        edited_input=decode_optional(row["edited_input"]),
+        expires_at=row["expires_at"],
     )

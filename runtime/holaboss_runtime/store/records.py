@@ -10,15 +10,19 @@ from holaboss_runtime.store.harness_history import HarnessHistoryRecords
 from holaboss_runtime.store.inputs import InputRecords
 from holaboss_runtime.store.learnings import LearningRecords
 from holaboss_runtime.store.messages import MessageRecords
+from holaboss_runtime.store.notifications import Notifications
 from holaboss_runtime.store.outbox import Outbox
 from holaboss_runtime.store.output_events import OutputEventRecords
+from holaboss_runtime.store.outputs import Outputs
 from holaboss_runtime.store.pending_actions import PendingActionRecords
+from holaboss_runtime.store.permissions import PermissionRecords
 from holaboss_runtime.store.post_run_jobs import PostRunJobs
 from holaboss_runtime.store.request_snapshots import RequestSnapshotRecords
 from holaboss_runtime.store.session_events import SessionEventRecords
 from holaboss_runtime.store.session_facts import SessionFactRecords
 from holaboss_runtime.store.session_wakes import SessionWakeRecords
 from holaboss_runtime.store.sessions import SessionRecords
+from holaboss_runtime.store.subagents import SubagentRecords
 from holaboss_runtime.store.turns import TurnRecords
 from holaboss_runtime.store.wakes import WakeRecords
 
@@ -35,8 +39,12 @@ class Records:
         self.actions = PendingActionRecords(database)
         self.scheduled = SessionWakeRecords(database, self.outbox)
         self.activations = ActivationRecords(database, self.outbox)
+        self.subagents = SubagentRecords(database)
         self.learnings = LearningRecords(database, self.outbox)
         self.outputs = OutputEventRecords(database)
+        self.products = Outputs(database)
+        self.notifications = Notifications(database)
+        self.permissions = PermissionRecords(database)
         self.messages = MessageRecords(database)
         self.turns = TurnRecords(database)
         self.snapshots = RequestSnapshotRecords(database)

@@ -23,6 +23,8 @@ REQUIRES_ACTION = "requires_action"
 TERMINATED = "terminated"
 
 HOLD_USER_PAUSE = "user_pause"
+HOLD_DENIED = "permission_denied"
+"""A run that nobody watched was refused something: a person decides how it goes on."""
 
 ONE = "one"
 ALL = "all"

@@ -35,6 +35,7 @@ class TurnFinish:
     tool_usage_summary: dict[str, Any]
     permission_denials: list[dict[str, Any]]
     token_usage: dict[str, Any] | None
+    containment: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,8 @@ class TurnRecords:
             "INSERT INTO turn_results (input_id, workspace_id, session_id, seq, started_at, completed_at, status,"
             " stop_reason, assistant_text, tool_usage_summary, permission_denials, prompt_section_ids,"
             " capability_manifest_fingerprint, request_snapshot_fingerprint, prompt_cache_profile, token_usage,"
-            " user_chars, user_lines, answer_chars, answer_lines, steps, created_at, updated_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " user_chars, user_lines, answer_chars, answer_lines, steps, created_at, updated_at, containment)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 input_id,
                 workspace_id,
@@ -104,6 +105,7 @@ class TurnRecords:
                 layout.steps,
                 now,
                 now,
+                finish.containment,
             ),
         )
 
@@ -174,4 +176,5 @@ def _result(row: Row) -> TurnResult:
         request_snapshot_fingerprint=row["request_snapshot_fingerprint"],
         prompt_cache_profile=decode_optional(row["prompt_cache_profile"]),
         token_usage=decode_optional(row["token_usage"]),
+        containment=row["containment"],
     )

@@ -9,6 +9,7 @@ import errno
 import os
 import re
 import stat
+import unicodedata
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,6 +18,8 @@ from holaboss_runtime.errors import DomainError
 _READING = (
     os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 )
+_IGNORED = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
+_SHORT = re.compile(r"^(git|holabo|openbo)~\d+$")
 _DRIVE = re.compile(r"^[A-Za-z]:($|[\\/])")
 
 
@@ -41,6 +44,18 @@ def resolve_inside(root: Path, path: str) -> Path:
     if not resolved.is_relative_to(base):
         raise _outside(path)
     return resolved
+
+
+def plain_name(name: str) -> str:
+    """A name as the most lenient file system compares it: two that may be one file somewhere become equal.
+
+    Case, composition, compatible forms (a full-width dot) and marks nobody sees make no difference, nor do dots and
+    spaces at the end or a stream of the file. The short names that Windows makes up become the long ones.
+    """
+    folded = _IGNORED.sub("", unicodedata.normalize("NFKC", name)).casefold()
+    plain = folded.partition(":")[0].rstrip(". ") or folded
+    short = _SHORT.match(plain)
+    return {"git": ".git", "holabo": ".holaboss", "openbo": ".openboa"}[short[1]] if short else plain
 
 
 class NotAFileError(OSError):

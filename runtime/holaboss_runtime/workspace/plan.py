@@ -6,19 +6,20 @@ The runtime reads these files and never writes them after creation.
 from __future__ import annotations
 
 import hashlib
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from holaboss_runtime.errors import DomainError
+from holaboss_runtime.permissions.model import PermissionRule
+from holaboss_runtime.workspace.mcp_plan import McpPlan, read_mcp
 from holaboss_runtime.workspace.paths import open_regular, resolve_inside
+from holaboss_runtime.workspace.plan_permissions import SECTION as PERMISSIONS
+from holaboss_runtime.workspace.plan_permissions import read_rules
 
 PLAN_FILE = "workspace.yaml"
 POLICY_FILE = "AGENTS.md"
 MAX_BYTES = 1024 * 1024
-_TOOL_ID = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_.-]+")
-_CATALOG_SERVER = "workspace"
 
 Section = dict[str, Any]
 
@@ -30,6 +31,11 @@ class WorkspacePlan:
     name: str | None
     model: str | None
     checksum: str
+    permissions: tuple[PermissionRule, ...] = ()
+    """What the file wants refused or asked about; it can allow nothing."""
+    skills: tuple[str, ...] | None = None
+    """The skills a run has, in this order; None means all."""
+    mcp: McpPlan = field(default_factory=McpPlan)
 
 
 def load_plan(folder: Path) -> WorkspacePlan:
@@ -45,7 +51,15 @@ def load_plan(folder: Path) -> WorkspacePlan:
         return WorkspacePlan(None, None, checksum)
     agent = _agent(document)
     _check_tools(document)
-    return WorkspacePlan(_text(document.get("name")), _text(agent.get("model")), checksum)
+    rules = read_rules(document.get(PERMISSIONS))
+    return WorkspacePlan(
+        _text(document.get("name")),
+        _text(agent.get("model")),
+        checksum,
+        permissions=rules,
+        skills=_skills(document),
+        mcp=read_mcp(document),
+    )
 
 
 def read_policy(folder: Path) -> str:
@@ -126,6 +140,20 @@ def _agent(document: Section) -> Section:
     return agent
 
 
+def _skills(document: Section) -> tuple[str, ...] | None:
+    listed: object = document.get("skills")
+    if listed is None:
+        return None
+    if not isinstance(listed, list) or not all(isinstance(one, str) for one in cast(list[object], listed)):
+        raise _invalid(
+            "workspace_config_invalid",
+            "skills",
+            "This must be a list of skill ids.",
+            "Write one id per line, each behind a hyphen, or remove the key to have all skills.",
+        )
+    return tuple(cast(list[str], listed))
+
+
 def _check_tools(document: Section) -> None:
     if "tool_registry" in document:
         raise _invalid(
@@ -134,49 +162,6 @@ def _check_tools(document: Section) -> None:
             "`tool_registry` is not supported.",
             "Declare tools through `mcp_registry`.",
         )
-    registry = _section(document, "mcp_registry")
-    servers = _section(registry, "servers", "mcp_registry.servers")
-    listed: object = _section(registry, "allowlist", "mcp_registry.allowlist").get("tool_ids") or []
-    if not isinstance(listed, list):
-        raise _bad_tool(listed, "`tool_ids` must be a list")
-    seen: set[str] = set()
-    for tool in cast(list[object], listed):
-        if not isinstance(tool, str) or not _TOOL_ID.fullmatch(tool):
-            raise _bad_tool(tool, "A tool id looks like `server.tool`")
-        if tool in seen:
-            raise _bad_tool(tool, "A tool is listed twice")
-        seen.add(tool)
-        server = tool.partition(".")[0]
-        if server not in servers and server != _CATALOG_SERVER:
-            raise _invalid(
-                "workspace_mcp_server_unknown",
-                "mcp_registry.allowlist.tool_ids",
-                f"`{tool}` names the server `{server}`, which is not under `mcp_registry.servers`.",
-                "Add the server or remove the tool.",
-            )
-
-
-def _section(parent: Section, key: str, path: str | None = None) -> Section:
-    value = parent.get(key)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise _invalid(
-            "workspace_config_invalid",
-            path or key,
-            "This must be a mapping.",
-            "Write keys and values below it.",
-        )
-    return cast(Section, value)
-
-
-def _bad_tool(tool: object, sentence: str) -> DomainError:
-    return _invalid(
-        "workspace_mcp_tool_id_invalid",
-        "mcp_registry.allowlist.tool_ids",
-        f"{sentence}; found {str(tool)[:80]!r}.",
-        "Correct the entry.",
-    )
 
 
 def _text(value: object) -> str | None:

@@ -19,6 +19,8 @@ from holaboss_client.workspaces import CreateWorkspace, PatchWorkspace, Workspac
 from holaboss_runtime.errors import DomainError, not_found
 from holaboss_runtime.store.change_log import ChangeLog
 from holaboss_runtime.store.database import Database, Row, Value
+from holaboss_runtime.store.mcp_consents import McpConsentRecords
+from holaboss_runtime.store.permissions import PermissionRecords
 from holaboss_runtime.store.workspaces import AGENT, WORKSPACE, WorkspaceRows
 from holaboss_runtime.workspace import git
 from holaboss_runtime.workspace.locations import check_location, invalid, is_free
@@ -48,6 +50,8 @@ class WorkspaceRegistry:
         # Two creations must not both find the same folder free.
         self._placing = asyncio.Lock()
         self.in_use: Callable[[str], bool] = _never
+        self.deleted: list[Callable[[str], None]] = []
+        """Called with the id of a workspace that is no longer there, before its folder goes."""
 
     def discover(self) -> None:
         """Follow folders that were renamed below the managed root, and register those the database forgot."""
@@ -222,7 +226,14 @@ class WorkspaceRegistry:
         wipe = placed_by_us if keep_files is None else not keep_files
         tombstone = f"__deleted__/{workspace_id}/{time.time_ns() // 1_000_000}"
         now = utc_now()
-        self._update(workspace_id, {"status": "deleted", "workspace_path": tombstone, "deleted_at_utc": now})
+        with self._database.transaction(durable=True):
+            PermissionRecords(self._database).forget(workspace_id)
+            McpConsentRecords(self._database).forget(workspace_id)
+            self._update(
+                workspace_id, {"status": "deleted", "workspace_path": tombstone, "deleted_at_utc": now}
+            )
+        for told in self.deleted:
+            told(workspace_id)
         await asyncio.to_thread(_remove, path, wipe=wipe)
 
     def _live(self, workspace_id: str) -> Row:

@@ -11,8 +11,11 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from holaboss_client import agents as a
 from holaboss_client import config as c
+from holaboss_client import permissions as p
 from holaboss_client import sessions as s
+from holaboss_client import undo as u
 from holaboss_client.client import RuntimeClient
 from holaboss_client.events import Change, ChangeEvent, OutputEvent
 from holaboss_client.problems import Problem, ProblemError, RuntimeUnreachableError
@@ -70,6 +73,7 @@ class FakeSession:
     """What the row of a session says: `idle`, `rescheduling` or `requires_action`."""
     hold: bool = False
     last_error: dict[str, Any] | None = None
+    actions: list[a.PendingAction] = field(default_factory=list[a.PendingAction])
 
 
 class World:
@@ -88,6 +92,19 @@ class World:
         self.gate: asyncio.Event | None = None
         """While it is set to an unset event, every answer waits for it."""
         self.changes = 0
+        self.turn_changes: dict[str, u.TurnChanges] = {}
+        self.decisions: list[tuple[str, dict[str, Any]]] = []
+        self.permissions = p.WorkspacePermissions(
+            workspace_id="w-one",
+            profile="ask",
+            unattended_profile="unattended",
+            profiles=[
+                p.PermissionProfile(id="ask", title="Ask first", summary="Asks before it changes things."),
+                p.PermissionProfile(id="trusted", title="Trusted", summary="Asks rarely."),
+            ],
+            rules=[p.KeptRule(id="r1", created_at=NOW, tool="bash", command="git push")],
+            containment="bubblewrap",
+        )
 
     def session(self, workspace_id: str, session_id: str, title: str | None = None) -> FakeSession:
         if session_id not in self.sessions:
@@ -149,6 +166,20 @@ class World:
         session.status = "rescheduling"
         session.last_error = {"code": "provider_key_missing", "provider_id": provider_id, "message": "…"}
 
+    def ask(self, session: FakeSession, action_id: str, kind: str, tool: str, **more: Any) -> None:
+        """Something waits for a person from now on."""
+        action = a.PendingAction(
+            id=action_id,
+            session_id=session.session.session_id,
+            kind=kind,
+            tool_name=tool,
+            status="open",
+            requested_at=NOW,
+            **more,
+        )
+        session.actions.append(action)
+        session.status = "requires_action"
+
     def _word(self, session: FakeSession, *, queued_beats_pause: bool) -> str:
         if session.live:
             return "BUSY"
@@ -171,6 +202,7 @@ class World:
             has_queued_inputs=bool(session.queued),
             hold="user_pause" if session.hold else None,
             last_error=session.last_error,
+            open_actions=len(session.actions),
         )
 
     def change(self, kind: Change, session: FakeSession) -> ChangeEvent:
@@ -290,6 +322,56 @@ class FakeRuntime(RuntimeClient):
         session = self.world.sessions[session_id]
         session.hold = False
         return self.world.state(session)
+
+    async def pending_actions(self, session_id: str, *, only_open: bool = False) -> a.PendingActionList:
+        await self._answer("actions")
+        waiting = list(self.world.sessions[session_id].actions)
+        return a.PendingActionList(items=waiting, count=len(waiting))
+
+    async def decide_action(self, session_id: str, action_id: str, body: a.DecideAction) -> a.AppendedEvent:
+        await self._answer("decide")
+        session = self.world.sessions[session_id]
+        if action_id not in [action.id for action in session.actions]:
+            problem = Problem(title="Decided", status=409, detail="It was allowed.", code="action_not_open")
+            raise ProblemError(problem)
+        session.actions = [action for action in session.actions if action.id != action_id]
+        self.world.decisions.append((action_id, body.model_dump(exclude_unset=True)))
+        return a.AppendedEvent.model_construct()
+
+    async def permissions(self, workspace_id: str) -> p.WorkspacePermissions:
+        await self._answer("permissions")
+        return self.world.permissions.model_copy(update={"workspace_id": workspace_id})
+
+    async def set_permissions(self, workspace_id: str, body: p.SetPermissions) -> p.WorkspacePermissions:
+        await self._answer("set permissions")
+        self.world.permissions = self.world.permissions.model_copy(update=body.model_dump(exclude_none=True))
+        return self.world.permissions
+
+    async def remove_rule(self, workspace_id: str, rule_id: str) -> p.WorkspacePermissions:
+        await self._answer("remove rule")
+        left = [rule for rule in self.world.permissions.rules if rule.id != rule_id]
+        self.world.permissions = self.world.permissions.model_copy(update={"rules": left})
+        return self.world.permissions
+
+    async def turn_changes(
+        self, workspace_id: str, *, session_id: str | None = None, limit: int = 50
+    ) -> u.TurnChangesList:
+        await self._answer("changes")
+        items = [each for each in self.world.turn_changes.values() if each.session_id == session_id]
+        return u.TurnChangesList(items=items[:limit], total=len(items))
+
+    async def undo(self, workspace_id: str, input_id: str, body: u.UndoRequest | None = None) -> u.UndoReply:
+        await self._answer("undo")
+        return self._moved(input_id, "undone")
+
+    async def redo(self, workspace_id: str, input_id: str, body: u.UndoRequest | None = None) -> u.UndoReply:
+        await self._answer("redo")
+        return self._moved(input_id, "applied")
+
+    def _moved(self, input_id: str, state: str) -> u.UndoReply:
+        turn = self.world.turn_changes[input_id].model_copy(update={"state": state})
+        self.world.turn_changes[input_id] = turn
+        return u.UndoReply(turn=turn, paths=[file.path for file in turn.files])
 
     async def output_stream(
         self, workspace_id: str, session_id: str, *, after_event_id: int | None = None, **_: Any

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from holaboss_app.core.reducer import ToolSegment
-from holaboss_app.panes.chat.trace import SHOWN_LINES, details, shortened, state_words, title
+from holaboss_app.panes.chat.trace import SHOWN_LINES, details, shortened
+from holaboss_app.panes.chat.trace_words import state_words, title
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,7 @@ def environment(**posture: Any) -> Environment:
         ({"workspace_access": "none"}, SandboxPolicy(), ()),
         ({"mode": "off"}, SandboxPolicy(), ()),
         ({}, SandboxPolicy(mode="off"), ()),
-        ({"network_access": "disabled"}, SandboxPolicy(), ("read", "write", "edit", "grep", "find", "ls")),
+        ({"network_access": "disabled"}, SandboxPolicy(), TOOLS[:-1]),
     ],
 )
 def test_the_smaller_permission_wins(
@@ -195,6 +195,8 @@ def test_what_cannot_be_kept_is_said() -> None:
     assert "install packages" in loose.not_enforced[0]
     assert loose.not_enforced[0] in loose.describe()
     assert kept.describe() == "Files can be read and written; network disabled."
+    assert (kept.containment.required, kept.containment.network) == (True, "off"), "a command is held to it"
+    assert (loose.containment.required, loose.containment.network) == (False, "on")
 
 
 def test_attachments_follow_the_posture() -> None:

@@ -115,14 +115,17 @@ def test_any_origin_is_refused(send: Send, port: str, origin: str, method: str, 
     refused(send, send(method, path, {"origin": origin.format(port=port)}), 403, "origin_not_allowed")
 
 
-def test_a_websocket_is_not_opened(send: Send) -> None:
+def test_a_websocket_is_opened_only_where_there_is_one(send: Send) -> None:
     upgrade = {
         "connection": "upgrade",
         "upgrade": "websocket",
         "sec-websocket-version": "13",
-        "sec-websocket-key": "eA==",
+        "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
     }
     refused(send, send("GET", "/nowhere", upgrade), 404, "route_not_found")
+    refused(send, send("GET", "/nowhere", upgrade | {"authorization": None}), 401, "unauthorized")
+    refused(send, send("GET", "/nowhere", upgrade | {"host": "elsewhere"}), 421, "host_not_allowed")
+    refused(send, send("GET", "/nowhere", upgrade | {"origin": "null"}), 403, "origin_not_allowed")
 
 
 LIMIT = 10 * 1024 * 1024

@@ -49,7 +49,7 @@ async def test_other_protocols_are_not_answered() -> None:
     async def nothing(*_: object) -> None:
         raise AssertionError("nobody may get here")
 
-    await Gate(nothing, ACCESS)({"type": "websocket"}, nothing, nothing)  # type: ignore[arg-type]
+    await Gate(nothing, ACCESS)({"type": "lifespan"}, nothing, nothing)  # type: ignore[arg-type]
 
 
 def test_which_hosts_are_answered() -> None:

@@ -36,7 +36,7 @@ def test_the_whole_day_in_order() -> None:
 
 
 def test_the_answer_decides_how_the_report_reads() -> None:
-    results = ["ok"] * 7 + [f"The person answered: {walk.TONES[1]}"]
+    results = ["ok"] * 7 + [f"The person chose: {walk.TONES[1]}."]
     reply = script.answer(Prompt(ASKED, tuple(results), ALL))
     assert reply.tool_calls[0].name == "write_report"
     assert "Good news" in reply.tool_calls[0].arguments["content"]

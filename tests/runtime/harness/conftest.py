@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from holaboss_runtime.containment.bubblewrap import Containment
+from holaboss_runtime.containment.holding import Containment
 from holaboss_runtime.harness.contract import ModelClient, Mount, RunnerEvent, RunPackage, WireProtocol
 from holaboss_runtime.harness.host.commands import CommandRunner
 from holaboss_runtime.harness.host.sandbox import LocalSandbox
 from holaboss_runtime.harness.host.tools import TOOLS
+from holaboss_runtime.harness.host.tools.base import HostTool
 from holaboss_runtime.harness.native import TOOL_NAMES, NativeHarness
 from tests.support.processes import descendants
 from tests.support.scripted_provider import ScriptedProvider
@@ -145,9 +146,13 @@ def package(provider: ScriptedProvider, workspace: Path) -> BuildPackage:
 
 
 def local_sandbox(
-    workspace: Path, *mounts: Mount, containment: Containment | None = None, **fields: Any
+    workspace: Path,
+    *mounts: Mount,
+    containment: Containment | None = None,
+    tools: dict[str, HostTool] | None = None,
+    **fields: Any,
 ) -> LocalSandbox:
-    """The sandbox of a run in this folder, with this host's own tools; `fields` are of its package."""
+    """The sandbox of a run in this folder, with this host's own tools or others; `fields` are of its package."""
     defaults: dict[str, Any] = {
         "workspace_id": "workspace",
         "workspace_dir": str(workspace),
@@ -162,7 +167,7 @@ def local_sandbox(
         "model_client": ModelClient(protocol="openai_chat", base_url="http://127.0.0.1:1", api_key=KEY),
         "mounts": list(mounts),
     }
-    commands = CommandRunner(containment or Containment(None), lambda pgid, alive: None)
-    sandbox = LocalSandbox(commands, TOOLS)
+    commands = CommandRunner(containment or Containment(), lambda pgid, alive: None)
+    sandbox = LocalSandbox(commands, TOOLS if tools is None else tools)
     sandbox.provision(RunPackage(**(defaults | fields)))
     return sandbox

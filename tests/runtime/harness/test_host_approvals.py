@@ -428,8 +428,8 @@ async def test_arguments_named_like_ours_reach_the_tool(
 async def test_what_is_too_large_to_keep_fails_instead_of_waiting_for_ever(
     listener: Listener, provider: ScriptedProvider, package: BuildPackage
 ) -> None:
-    huge = ToolCall("write", {"path": "a", "content": "x" * 9_000_000})
-    provider.enqueue(Answer(calls(huge), argument_size=1_000_000), say("Fine."))
+    large = [ToolCall("write", {"path": f"a{number}", "content": "x" * 900_000}) for number in range(10)]
+    provider.enqueue(Answer(calls(*large), argument_size=1_000_000), say("Fine."))
     events = await listener.run(package(permissions=policy(write="always_ask")))
     status, result = ending(events)
     assert (status, result.pending, result.history) == ("result_too_large", [], None)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from holaboss_runtime.containment.bubblewrap import Containment
+from holaboss_runtime.containment.holding import Containment
+from holaboss_runtime.containment.probe import probe
 from holaboss_runtime.harness.contract import Mount
 from holaboss_runtime.harness.host.tools.base import ToolOutcome
 from tests.runtime.harness.conftest import BuildPackage, Listener, local_sandbox
@@ -51,8 +52,8 @@ def outside(tmp_path: Path) -> Path:
 @pytest.fixture(params=["contained", "not contained"])
 async def containment(request: pytest.FixtureRequest) -> Containment:
     if request.param == "not contained":
-        return Containment(None)
-    probed = await Containment.probe()
+        return Containment()
+    probed = await probe()
     if not probed.active:
         pytest.skip("this machine cannot run bubblewrap")
     return probed
@@ -255,4 +256,4 @@ async def test_mounts_reach_the_tools_of_a_run(
         tool["function"]["name"]: tool["function"]["description"]
         for tool in provider.requests[-1].body["tools"]
     }
-    assert described["bash"] == "Run a shell command. Background processes end with it."
+    assert "only the workspace" not in described["bash"]

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from holaboss_runtime.containment.bubblewrap import Containment
-from holaboss_runtime.harness.host.commands import MAX_OUTPUT_BYTES
+from holaboss_runtime.containment.holding import Containment
+from holaboss_runtime.containment.probe import probe
+from holaboss_runtime.harness.host.output import MAX_OUTPUT_BYTES
 from holaboss_runtime.harness.host.sandbox import LocalSandbox
 from holaboss_runtime.harness.host.tools import TOOLS
 from holaboss_runtime.harness.host.tools.base import ToolError, ToolOutcome
@@ -39,7 +40,7 @@ def use(workspace: Path) -> Callable[..., Any]:
 
 @pytest.fixture
 async def contained() -> Containment:
-    containment = await Containment.probe()
+    containment = await probe()
     if not containment.active:
         pytest.skip("this machine cannot run bubblewrap")
     return containment
@@ -147,6 +148,7 @@ async def test_edit_needs_one_match(use: Callable[..., Any], workspace: Path) ->
     assert not (await use("edit", path="a.txt", old_text="one\ntwo", new_text="1\n2")).error
     assert file.read_bytes() == b"1\r\n2\r\none\r\n"
     file.write_text("a a a")
+    await use("read", path="a.txt")
     await use("edit", path="a.txt", old_text="a", new_text="b", replace_all=True)
     assert file.read_text() == "b b b"
 
@@ -176,7 +178,7 @@ async def test_bash_gets_no_input_a_built_environment_and_bounded_output(
     assert "sk-should-not" not in (await use("bash", command="env; cat")).text
     long = await use("bash", command="head -c 1000000 /dev/zero | tr '\\0' x; echo; echo the end")
     assert "bytes of output left out" in long.text
-    assert long.text.endswith("the end")
+    assert "\nthe end\n[the whole output is in /tool-results/" in long.text
     assert len(long.text) < MAX_OUTPUT_BYTES + 200
     failed = await use("bash", command="echo oops >&2; exit 7")
     assert failed.error

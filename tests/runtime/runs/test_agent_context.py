@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from holaboss_client.agents import PendingAction, ResourceAttachment, ScheduledWake, SessionEvent
+from holaboss_runtime.harness.mcp_resolve import McpAccess
 from holaboss_runtime.runs import prepare
 from holaboss_runtime.runs.agent_context.build import build_context
 from holaboss_runtime.runs.agent_context.model import AgentContext, ContextInputs
@@ -105,9 +106,8 @@ def test_the_session_profile_in_its_whole_order() -> None:
 
 
 def test_the_workspace_profile_in_its_whole_order() -> None:
-    claimed: Any = SimpleNamespace(payload={"attachments": [{"workspace_path": "a.txt"}]})
-    compiled: Any = SimpleNamespace(name="W", details=SimpleNamespace(policy="Be kind."))
-    prompt = prepare._prompt(claimed, compiled, ("read",), resume="The turn before this one.")
+    compiled: Any = SimpleNamespace(name="W", details=SimpleNamespace(policy="Be kind.", mcp=McpAccess()))
+    prompt = prepare._prompt(compiled, ("read",), resume="The turn before this one.")
     assert prompt.section_ids == (
         "runtime_core",
         "execution_policy",
@@ -115,7 +115,6 @@ def test_the_workspace_profile_in_its_whole_order() -> None:
         "session_policy",
         "capability_policy",
         "resume_context",
-        "attachments",
     )
     assert prompt.cache_profile()["cacheable_section_ids"] == [
         "runtime_core",

@@ -15,12 +15,17 @@ from holaboss_client.sessions import QueueReply, QueueRequest, SessionState
 from holaboss_client.workspaces import Workspace
 from holaboss_runtime.agents.service import Agents
 from holaboss_runtime.agents.tree import AgentTree
+from holaboss_runtime.config.catalogue import UNKNOWN, ModelEntry
 from holaboss_runtime.errors import DomainError, not_found
-from holaboss_runtime.harness.contract import WireProtocol
+from holaboss_runtime.harness.contract import Harness, WireProtocol
+from holaboss_runtime.harness.mcp_consent import McpConsents
+from holaboss_runtime.harness.toolbox import Toolbox
+from holaboss_runtime.sessions.approvals import EXPIRY_S
 from holaboss_runtime.sessions.service import Sessions
 from holaboss_runtime.sessions.subscription import OutputQuery, Ping, Shutdown
 from holaboss_runtime.store.change_log import ChangeLog
 from holaboss_runtime.store.database import Database
+from holaboss_runtime.store.mcp_consents import McpConsentRecords
 from holaboss_runtime.store.records import Records
 from tests.support.fake_harness import FakeHarness
 
@@ -37,6 +42,7 @@ class PlainModel:
     api_key: str = SECRET
     default_headers: dict[str, str] = field(default_factory=lambda: {"X-Api-Key": SECRET})
     provider_name: str = "A provider"
+    facts: ModelEntry = UNKNOWN
 
 
 class PlainModels:
@@ -44,7 +50,9 @@ class PlainModels:
 
     def __init__(self) -> None:
         self.missing_keys: set[str] = set()
+        self.blind: set[str | None] = set()
         self.configured = True
+        self.of_subagents: str | None = None
         self.requested: list[str | None] = []
         self.gate: asyncio.Event | None = None
 
@@ -61,8 +69,19 @@ class PlainModels:
             )
         return PlainModel(provider, model)
 
+    def blind_model(self, requested: str | None) -> str | None:
+        return requested if requested in self.blind else None
+
+    def subagent_model(self) -> str | None:
+        return self.of_subagents
+
     def live_secrets(self) -> frozenset[str]:
         return frozenset({SECRET})
+
+    def web_search(self, protocol: str, base_url: str) -> None:
+        """Nobody searches for a session of these tests, and nobody draws."""
+
+    def image_generation(self) -> None: ...
 
 
 class PlainWorkspaces:
@@ -112,7 +131,7 @@ def add_workspace(
 
 
 class Core:
-    """One server's session core. `restart` is a clean stop and a new start on the same file."""
+    """One server's session core, on a fake harness unless it is given another one."""
 
     def __init__(
         self,
@@ -121,6 +140,9 @@ class Core:
         concurrency: int = 5,
         owner_kind: str = "server",
         look_s: float | None = None,
+        approval_s: float = EXPIRY_S,
+        harness: Harness | None = None,
+        models: PlainModels | None = None,
     ) -> None:
         self.root = root
         self.folder = root / "workspace"
@@ -129,21 +151,26 @@ class Core:
         add_workspace(self.database, WORKSPACE, self.folder, name="Bench")
         self.records = Records(self.database)
         self.changes = ChangeLog(self.database)
-        self.models = PlainModels()
+        self.models = models or PlainModels()
         self.harness = FakeHarness()
         self.workspaces = PlainWorkspaces(self.database)
         self.agents = Agents(self.database, AgentTree(root), self.workspaces, self.changes)
         self.lifetime = asyncio.Event()
+        self.toolbox = Toolbox()
+        self.consents = McpConsents(McpConsentRecords(self.database))
         self.sessions = Sessions(
             self.database,
             self.changes,
             self.workspaces,
             self.models,
-            self.harness,
+            harness or self.harness,
             self.agents,
+            toolbox=self.toolbox,
+            consents=self.consents,
             concurrency=concurrency,
             owner_kind=owner_kind,
             look_s=look_s,
+            approval_s=approval_s,
         )
 
     async def close(self) -> None:
@@ -202,9 +229,10 @@ class Core:
 
 @asynccontextmanager
 async def running_core(
-    root: Path, *, concurrency: int = 5, look_s: float | None = None
+    root: Path, *, concurrency: int = 5, look_s: float | None = None, **options: Any
 ) -> AsyncIterator[Core]:
-    core = Core(root, concurrency=concurrency, look_s=look_s)
+    """`options` are those of `Core`."""
+    core = Core(root, concurrency=concurrency, look_s=look_s, **options)
     await core.sessions.start()
     try:
         yield core

@@ -124,7 +124,12 @@ def _calls(database: Database, evidence: Evidence) -> Iterator[str]:
             yield f"request {row['id']} still waits"
         elif row["delivered_wake_id"] is None:
             yield f"the decision on {row['id']} never reached a run"
+    rules = database.rows("SELECT * FROM permission_rules")
+    if len(rules) != min(len(approved), 1):  # every approval of the walk keeps the same rule
+        yield f"{len(approved)} approvals kept {len(rules)} rules"
     for row in actions:
+        if (row["status"] == "approved") != (row["edited_input"] is not None):
+            yield f"request {row['id']} is {row['status']} and was approved as {row['edited_input']}"
         result = database.scalar("SELECT result FROM wakes WHERE wake_id = ?", (row["delivered_wake_id"],))
         if result == "retry":
             yield f"the decision on {row['id']} went to a run that saw nothing of it"

@@ -21,6 +21,7 @@ from typing import Any, cast
 
 from holaboss_client.agents import AppendEvent, CreateAgentSession, ScheduleWake
 from holaboss_client.agents import SessionEventType as Event
+from holaboss_runtime.permissions.model import PermissionRule
 from holaboss_runtime.sessions.projections.projector import Projector
 from holaboss_runtime.store.clock import from_now
 from holaboss_runtime.store.pending_actions import CUSTOM_TOOL, TOOL_CONFIRMATION
@@ -33,6 +34,7 @@ EXECUTED, ACCEPTED, SESSION = "executed", "accepted", "agent-session"
 LOOP = "openboa-session-loop"
 PATIENCE_S = 20.0
 IN_A_DAY = from_now(86_400)
+IN_TWO_DAYS = from_now(172_800)
 
 
 class Fuse:
@@ -101,7 +103,10 @@ class Walk:
             stage.tool("bash")
             stage.say("There it is.")
         elif "risky" in asked:
-            stage.ask("bash", {"command": "make"})
+            rule = PermissionRule(effect="always_allow", tool="bash", command="make")
+            stage.wait(stage.blocked("bash", {"command": "make"}, suggestions=[rule]))
+        elif "colour" in asked:
+            stage.ask("question", {"question": "Which?", "options": [{"label": "Blue"}]}, kind="question")
         elif "outside" in asked:
             wish = {"outcome": "sleep", "customToolRequest": {"name": "lookup", "input": {"id": 7}}}
             stage.say(f"I ask outside.\n<{LOOP}>{json.dumps(wish)}</{LOOP}>")
@@ -127,7 +132,12 @@ class Walk:
         await self.desk("talk")
         await self.agent("talk")
         await self.agent("risky")
-        await self.decide(Event.USER_TOOL_CONFIRMATION, {"allowed": True})
+        edited = {"input": {"command": "make all"}, "remember": {"tool": "bash", "command": "make"}}
+        await self.decide(Event.USER_TOOL_CONFIRMATION, {"allowed": True, **edited})
+        await self.agent("a risky one that nobody sees")
+        await self.run_out()
+        await self.desk("colour")
+        await self.desk("Blue")
         await self.agent("outside")
         await self.decide(Event.USER_CUSTOM_TOOL_RESULT, {"output": "found"})
         await self.agent("later")
@@ -153,6 +163,16 @@ class Walk:
                 continue  # of a later step: this is a restart
             named = payload | {"request_id": action.id}
             await self.settled(self.append(kind, named, f"decision {action.id}"))
+
+    async def run_out(self) -> None:
+        """Time passes, and nobody has decided."""
+        self.core.sessions.approvals.expire(IN_TWO_DAYS)
+        declined = self.core.database.rows(
+            "SELECT input_id FROM agent_session_inputs WHERE event_type = ? AND payload LIKE '%expired%'",
+            (Event.USER_TOOL_CONFIRMATION,),
+        )
+        for row in declined:
+            await self.settled(row["input_id"])
 
     async def fall_due(self) -> None:
         """Time passes; and one more wake with a key that two ask for at once."""

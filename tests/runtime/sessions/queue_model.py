@@ -84,9 +84,9 @@ class Session:
     def held_by(self, alive: set[str]) -> bool:
         return self.lease is not None and not self.expired and self.lease in alive
 
-    def accept(self, item: Input) -> None:
+    def accept(self, item: Input, *, resumes: bool = True) -> None:
         self.inputs.append(item)
-        self.hold = self.hold and item.kind == INTERRUPT
+        self.hold = self.hold and (item.kind == INTERRUPT or not resumes)
         self.error = False
         if self.status not in ("running", "terminated"):
             self.status = "rescheduling"
@@ -191,6 +191,8 @@ class Session:
         return due
 
     def terminate(self) -> None:
+        if self.status == "terminated":
+            return  # harmless, also where its last run was told to pause meanwhile
         for found in self.queued:
             found.status = "CANCELLED"
         self.discard()

@@ -43,6 +43,7 @@ def walk_all(folder: Path) -> list[dict[str, Any]]:
     return sorted(said, key=lambda line: line.get("point", -1))
 
 
+@pytest.mark.timeout(400)
 def test_killed_at_any_commit_nothing_is_lost_doubled_or_stuck(folder: Path) -> None:
     said = walk_all(folder)
     counts, points = [line for line in said if "counted" in line], [line for line in said if "point" in line]

@@ -189,7 +189,8 @@ async def test_tools_are_counted_and_files_announced(core: Core) -> None:
         stage.tool("write", changed_paths=["a.txt"])
         stage.tool("bash")
         stage.tool("read")
-        stage.tool("bash", error=True, result="permission denied")
+        stage.tool("bash", error=True, result="cat: a: Permission denied")
+        stage.refused("bash", "The workspace says no.")
         stage.say("Done.")
 
     core.harness.script = script
@@ -198,13 +199,14 @@ async def test_tools_are_counted_and_files_announced(core: Core) -> None:
     turn = core.records.turns.get(reply.input_id)
     assert turn is not None
     assert turn.assistant_text == "Looking.\n\nDone."
-    assert turn.tool_usage_summary["total_calls"] == 4
-    assert turn.tool_usage_summary["failed_calls"] == 1
-    assert turn.permission_denials[0]["tool_name"] == "bash"
-    assert core.sessions.transcript.index("s1").rows[0][6] == 4
+    assert turn.tool_usage_summary["total_calls"] == 5
+    assert turn.tool_usage_summary["failed_calls"] == 2
+    (denial,) = turn.permission_denials
+    assert (denial["tool_name"], denial["reason"]) == ("bash", "The workspace says no.")
+    assert core.sessions.transcript.index("s1").rows[0][6] == 5
     changes = core.changes.after(0) or []
     files = [change.payload["paths"] for change in changes if change.kind == Change.FILES]
-    assert files == [["a.txt"], [], []]
+    assert files == [["a.txt"], [], [], []]
 
 
 async def test_a_bad_workspace_file_fails_the_run_visibly(core: Core) -> None:
@@ -260,11 +262,14 @@ async def test_what_cannot_be_sent_is_refused_and_changes_nothing(
     assert core.changes.last_seq() == 0
 
 
-async def test_attached_files_reach_the_model_by_name(core: Core) -> None:
+async def test_attached_files_reach_the_executor(core: Core) -> None:
     (core.folder / "notes.md").write_text("hi")
     reply = core.send("", attachments=[{"workspace_path": "notes.md", "name": "notes.md"}])
     await core.terminal(reply)
-    assert any("- notes.md" in message for message in core.harness.packages[0].context_messages)
+    attached = core.harness.packages[0].attachments
+    assert [(one.workspace_path, one.name, one.kind) for one in attached] == [
+        ("notes.md", "notes.md", "file")
+    ]
     session = core.sessions.directory.require(WORKSPACE, "s1")
     shown = core.sessions.transcript.history(session, limit=10, offset=0, newest_first=False)
     assert shown.messages[0].metadata["attachments"][0]["name"] == "notes.md"

@@ -134,6 +134,22 @@ class SessionMachine(RuleBasedStateMachine):
         with pytest.raises(DomainError, match="decided already"):
             self.cores[who].sessions.control.append(self.ids[name], body)
 
+    @precondition(lambda self: any(session.open for session in self.sessions.values()))
+    @rule(data=st.data(), who=WHO)
+    def run_out(self, data: st.DataObject, who: str) -> None:
+        """Nobody decided in time; whoever looks again finds nothing to decline."""
+        waiting = [(name, action) for name, session in self.sessions.items() for action in session.open]
+        name, action = data.draw(st.sampled_from(waiting))
+        core = self.cores[who]
+        core.database.execute("UPDATE pending_actions SET expires_at = ? WHERE id = ?", (PAST, action.id))
+        assert core.sessions.approvals.expire(utc_now()) == 1
+        action.status = "expired"
+        self.adopt(name, CONFIRMATION, resumes=False)
+        assert [each.sessions.approvals.expire(utc_now()) for each in self.cores.values()] == [0, 0]
+        body = AppendEvent(type=CONFIRMATION, payload={"request_id": action.id, "allowed": True})
+        with pytest.raises(DomainError, match="it was expired"):
+            core.sessions.control.append(self.ids[name], body)
+
     @rule(name=NAMES, who=WHO, key=st.sampled_from(["w1", "w2"]), due=st.booleans())
     def schedule(self, name: str, who: str, key: str, due: bool) -> None:
         session = self.sessions[name]
@@ -388,13 +404,13 @@ class SessionMachine(RuleBasedStateMachine):
         reply = self.cores[who].sessions.control.append(self.ids[name], body)
         return self.enter(name, reply.input_id, body.type, body.priority)
 
-    def enter(self, name: str, input_id: str, kind: str, priority: int = 0) -> Input:
+    def enter(self, name: str, input_id: str, kind: str, priority: int = 0, *, resumes: bool = True) -> Input:
         self.order += 1
         item = Input(input_id, self.order, kind, priority)
-        self.sessions[name].accept(item)
+        self.sessions[name].accept(item, resumes=resumes)
         return item
 
-    def adopt(self, name: str, kind: str) -> None:
+    def adopt(self, name: str, kind: str, *, resumes: bool = True) -> None:
         """An input that the runtime made by itself."""
         known = {found.id for found in self.sessions[name].inputs}
         rows = self.cores["a"].database.rows(
@@ -403,7 +419,7 @@ class SessionMachine(RuleBasedStateMachine):
         )
         assert rows[0]["input_id"] not in known
         assert rows[0]["event_type"] == kind
-        self.enter(name, rows[0]["input_id"], kind, rows[0]["priority"])
+        self.enter(name, rows[0]["input_id"], kind, rows[0]["priority"], resumes=resumes)
 
     def adopt_actions(self, session: Session, who: str) -> None:
         known = {action.id for action in session.actions}

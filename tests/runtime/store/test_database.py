@@ -151,18 +151,18 @@ def test_a_new_database_needs_no_copy(tmp_path: Path) -> None:
 
 
 def test_a_migration_that_fails_leaves_the_schema_and_names_the_copy(tmp_path: Path) -> None:
-    path = made_by(tmp_path / "runtime.db", LATEST - 1)
+    path = made_by(tmp_path / "runtime.db", 2)
     connection = apsw.Connection(str(path))
     connection.execute("CREATE TABLE outputs (mine TEXT); INSERT INTO outputs VALUES ('kept')")
     connection.close()
     with pytest.raises(MigrationError) as raised:
         Database.open(path)
-    copy = tmp_path / f"runtime.db.before-{LATEST - 1}-to-{LATEST}"
+    copy = tmp_path / f"runtime.db.before-2-to-{LATEST}"
     assert raised.value.code == "migration_failed"
     assert str(copy) in str(raised.value)
     assert copy.exists()
     connection = apsw.Connection(str(path))
-    assert list(connection.execute("PRAGMA user_version")) == [(LATEST - 1,)]
+    assert list(connection.execute("PRAGMA user_version")) == [(2,)]
     assert list(connection.execute("SELECT mine FROM outputs")) == [("kept",)]
     assert not list(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'cronjobs'"))
     assert list(connection.execute("SELECT text FROM session_messages")) == [("where is the elephant",)]

@@ -43,6 +43,7 @@ class ToyHarness:
     capabilities = AdapterCapabilities(supports_waiting_user=True)
     tool_names = ("note", "look")
     ready = True
+    containment: str | None = None
 
     def __init__(self, toolbox: Toolbox) -> None:
         self.toolbox = toolbox

@@ -31,6 +31,7 @@ from PySide6.QtWidgets import (
 from holaboss_app.core.shortcuts import Action, keys
 from holaboss_app.panes.chat.elided import ElidedLabel
 from holaboss_app.panes.chat.model_picker import ModelPicker
+from holaboss_app.panes.chat.permission_picker import PermissionPicker
 from holaboss_app.theme import tokens as t
 from holaboss_app.theme.icons import icon
 from holaboss_app.theme.style import current_tokens, scaled, theme_notifier, ui_font
@@ -138,6 +139,7 @@ class Composer(QFrame):
         self.setObjectName("composer-frame")
         self.field = MessageField(self)
         self.picker = ModelPicker(self)
+        self.permissions = PermissionPicker(self)
         self._hint = ElidedLabel(self)
         self._hint.setProperty("role", "small")
         self._connect = QPushButton(self.tr("Connect a model"), self)
@@ -179,6 +181,10 @@ class Composer(QFrame):
         self.picker.setVisible(not connectable)
         self._update()
 
+    def set_hint(self, text: str) -> None:
+        """What an empty field says instead of its usual words."""
+        self.field.setPlaceholderText(text or self.tr("Write a message"))
+
     def set_busy(self, busy: bool, *, stopping: bool = False) -> None:
         """While busy, Stop takes the place of Send; what is written meanwhile can still be sent, to wait."""
         self._busy, self._stopping = busy, stopping
@@ -203,6 +209,7 @@ class Composer(QFrame):
         offer.setContentsMargins(_INDENT, 0, 0, 0)
         offer.addWidget(self._connect)
         row.addLayout(offer)
+        row.addWidget(self.permissions)
         row.addWidget(self._hint, 1)
         row.addWidget(self._stop)
         row.addWidget(self._send)

@@ -87,8 +87,11 @@ class Conversation(QObject):
 
     def add(self, input_id: str, text: str) -> None:
         """Put a message at the end before the runtime has claimed it."""
+        before = self.transcript.rows[-1].input_id if self.transcript.rows else ""
         self.transcript.add(input_id, text)
         self._view.row_appended()
+        if (state := self.transcript.find(before)) is not None and state.take_up():
+            self._view.turn_changed(before)
         self.changed.emit()
 
     def rename(self, key: str, input_id: str) -> None:
@@ -202,6 +205,8 @@ class Conversation(QObject):
             return
         if event.is_terminal:
             self._end(event.input_id)
+        elif event.payload.get("phase") == "completed":
+            self.changed.emit()  # a call may have changed the plan
         elif event.input_id not in self.live and not state.is_final:
             self.live.add(event.input_id)
             self.changed.emit()

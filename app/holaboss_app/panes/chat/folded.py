@@ -14,11 +14,12 @@ class FoldedPart:
         self.header = header
         self.pieces: list[Piece] = []
         self._shelf = shelf
+        self._shown: list[tuple[str, str, str]] = []
 
     def clear(self) -> None:
         for piece in self.pieces:
             self._shelf.put_back(piece)
-        self.pieces = []
+        self.pieces, self._shown = [], []
 
     def show_thought(self, segment: TextSegment, *, running: bool, unfolded: bool) -> None:
         trace.show_thought(self.header, segment.text, running=running)
@@ -36,9 +37,10 @@ class FoldedPart:
         trace.show_tool(self.header, segment)
         self.header.setChecked(unfolded)
         wanted = trace.details(segment) if unfolded else []
-        if len(wanted) == len(self.pieces):
+        if wanted == self._shown:
             return
         self.clear()
+        self._shown = wanted
         for title, language, text in wanted:
             block = self._shelf.take_code()
             block.open(language, title=title)

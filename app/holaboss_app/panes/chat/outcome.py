@@ -19,10 +19,12 @@ from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QToolButton, QWidget
 
 from holaboss_app.core.models import DEMO_PROVIDER
 from holaboss_app.core.reducer import Retry, Status, TextSegment, ToolSegment, TurnError, TurnState
-from holaboss_app.panes.chat import trace
+from holaboss_app.panes.chat import trace_words
+from holaboss_app.panes.chat.changes_button import ChangesButton
 from holaboss_app.theme import tokens as t
 from holaboss_app.theme.icons import icon, icon_pixmap
 from holaboss_app.theme.style import current_tokens, scaled, ui_font
+from holaboss_client.undo import TurnChanges
 
 SETTINGS_CODES = frozenset(
     {
@@ -105,9 +107,12 @@ class Footer(QWidget):
     button."""
 
     copy_requested = Signal()
+    moved = Signal(bool)
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
+        self._changes = ChangesButton(self)
+        self._changes.moved.connect(self.moved)
         self._copy = QToolButton(self)
         self._copy.setIcon(icon("copy", "text_muted"))
         self._copy.setToolTip(self.tr("Copy the answer"))
@@ -117,28 +122,38 @@ class Footer(QWidget):
         self._label.setProperty("role", "small")
         self._label.setTextFormat(Qt.TextFormat.PlainText)
 
-    def describe(self, state: TurnState) -> None:
+    def describe(self, state: TurnState, changes: TurnChanges | None = None) -> None:
+        self._changes.show_changes(changes)
         model = self.tr("demo") if state.provider_id == DEMO_PROVIDER else state.model_id or ""
         parts = [self._ending(state), model, self._duration(state), self._tokens(state)]
         self._label.setText("  ·  ".join(part for part in parts if part))
         self._copy.setVisible(bool(state.answer))
+        self._arrange()
 
     def fit(self, width: int) -> int:
         return scaled(26)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
         side = self.height()
         self._copy.setIconSize(QSize(scaled(14), scaled(14)))
         # The glyph, not its invisible frame, stands on the left edge of the text.
         self._copy.setGeometry(-scaled(5), 0, side, side)
         left = side if self._copy.isVisibleTo(self) else 0
-        self._label.setGeometry(left, 0, self.width() - left, side)
+        if self._changes.isVisibleTo(self):
+            wide = self._changes.sizeHint().width()
+            self._changes.setGeometry(self.width() - wide, -scaled(2), wide, side + scaled(4))
+            self._label.setGeometry(left, 0, self.width() - wide - left, side)
+        else:
+            self._label.setGeometry(left, 0, self.width() - left, side)
 
     def _ending(self, state: TurnState) -> str:
         if state.status is Status.PAUSED:
             return self.tr("Stopped")
-        return self.tr("Waiting for you") if state.status is Status.WAITING_USER else ""
+        return self.tr("Waiting for you") if any(tool.state == "waiting" for tool in state.tools) else ""
 
     def _duration(self, state: TurnState) -> str:
         seconds = state.duration_s
@@ -247,7 +262,7 @@ def activity(state: TurnState) -> str:
     if last is None:
         return translate("Activity", "Reading the workspace…")
     if isinstance(last, ToolSegment) and last.state == "running":
-        return f"{trace.title(last)}…"
+        return f"{trace_words.title(last)}…"
     writing = isinstance(last, TextSegment) and not last.thinking
     return translate("Activity", "Writing…") if writing else translate("Activity", "Thinking…")
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QMessageBox, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QMessageBox, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from holaboss_app.panes.chat.banners import Banners
 from holaboss_app.panes.chat.composer import Composer
+from holaboss_app.panes.chat.plan_strip import PlanStrip
 from holaboss_app.panes.chat.queue_rail import QueueRail
+from holaboss_app.panes.chat.request_dock import RequestDock
 from holaboss_app.panes.chat.session_header import SessionHeader
 from holaboss_app.panes.chat.states import EmptyState, NoWorkspace, Skeleton, Trouble
 from holaboss_app.panes.chat.transcript_view import TranscriptView
@@ -19,6 +21,7 @@ from holaboss_app.theme import tokens as t
 from holaboss_app.theme.style import scaled, theme_notifier
 
 _MARGIN = 24
+_LEAST_HEIGHT = 80
 
 
 class ChatPane(QWidget):
@@ -37,16 +40,21 @@ class ChatPane(QWidget):
         self._no_workspace = NoWorkspace(self)
         self.banners = Banners(self)
         self.rail = QueueRail(self)
+        self.plan = PlanStrip(self)
+        self.requests = RequestDock(self)
         self._stack = QStackedWidget(self)
         for page in (self._no_workspace, self._skeleton, self.transcript, self.empty, self.trouble):
             self._stack.addWidget(page)
+        # What stands below may need the room: the tallest of the pages must not decide how much of it there is.
+        self._stack.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
+        self._stack.setMinimumHeight(_LEAST_HEIGHT)
         self._line = QFrame(self)
         self._line.setProperty("surface", "divider")
         self._line.setFixedHeight(1)
         self._bottom = QWidget(self)
         low = QVBoxLayout(self._bottom)
         low.setSpacing(8)
-        for widget in (self.banners, self.rail, self.composer):
+        for widget in (self.banners, self.plan, self.requests, self.rail, self.composer):
             low.addWidget(widget)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -98,6 +106,7 @@ class ChatPane(QWidget):
         layout = self._bottom.layout()
         if layout is not None:
             layout.setContentsMargins(side, 6, side, 14)
+        self.requests.limit(self.height() // 2)
 
     def _ask_about_link(self, url: QUrl) -> None:
         """Say where a link really goes before anything is opened."""

@@ -12,11 +12,15 @@ import asyncio
 from PySide6.QtCore import QObject, QTimer, QUrl, Signal
 
 from holaboss_app.core.models import provider_names
+from holaboss_app.core.plan import Plan, read_plan
 from holaboss_app.core.transcript import Transcript
+from holaboss_app.panes.chat.changes import Changes
 from holaboss_app.panes.chat.conversation import Conversation
 from holaboss_app.panes.chat.drafts import DraftStore
 from holaboss_app.panes.chat.model_picker import connected
 from holaboss_app.panes.chat.pane import ChatPane
+from holaboss_app.panes.chat.permissions import Permissions
+from holaboss_app.panes.chat.requests import Requests
 from holaboss_app.panes.chat.sending import Sending
 from holaboss_app.panes.chat.session_header import SessionEntry
 from holaboss_app.services.tasks import Report, Tasks
@@ -56,6 +60,9 @@ class ChatPresenter(QObject):
         self._places: dict[str, tuple[str, int] | None] = {}
         """Where the person was reading, by session."""
         self._sending = Sending(pane, self._tasks)
+        self._requests = Requests(pane, self._tasks)
+        self._permissions = Permissions(pane, self._tasks)
+        self._changes = Changes(pane, self._tasks)
         self._save_timer = self._timer(_SAVE_AFTER_MS)
         self._save_timer.timeout.connect(self._save_draft)
         self._skeleton_timer = self._timer(_SKELETON_AFTER_MS)
@@ -73,6 +80,9 @@ class ChatPresenter(QObject):
             self._conversation.resume(client)
             self._load_states()
         self._sending.attach(client)
+        self._requests.attach(client)
+        self._permissions.attach(client)
+        self._changes.attach(client)
 
     def detach(self, reason: str) -> None:
         """The runtime is gone or going; `reason` is a sentence for the person, which the window says above the
@@ -83,6 +93,9 @@ class ChatPresenter(QObject):
         if self._conversation is not None:
             self._conversation.interrupt()
         self._sending.detach()
+        self._requests.detach()
+        self._permissions.detach()
+        self._changes.detach()
         promise = self.tr("What you send now goes out as soon as the runtime is back.")
         self._pane.banners.say(_RUNTIME, promise, why=reason, surface="sunken")
 
@@ -90,6 +103,7 @@ class ChatPresenter(QObject):
         """Show another workspace, or none. Returns when it is shown, or when a later call has taken over."""
         self._leave()
         self._workspace = workspace
+        self._permissions.show(workspace.id if workspace is not None else "")
         if workspace is None:
             self._pane.show_nothing()
             return
@@ -115,13 +129,15 @@ class ChatPresenter(QObject):
             event.kind == Change.SESSION and event.workspace_id == workspace.id
         ):
             self._load_states()
+        if event.kind in (Change.RESET, Change.PERMISSIONS):
+            self._permissions.refresh()
         if conversation is None:
             return
         shown = event.session_id == conversation.session_id
         if event.kind == Change.RESET or (event.kind == Change.QUEUE and shown):
             conversation.refresh()
         elif event.kind == Change.SESSION_STATE and shown:
-            self._sending.take_state(SessionState.model_validate(event.payload))
+            self._take_state(SessionState.model_validate(event.payload))
 
     def new_session(self) -> None:
         """Begin another session; one that is still empty is used instead."""
@@ -130,6 +146,10 @@ class ChatPresenter(QObject):
         if workspace is None or client is None or conversation is None or not len(conversation.transcript):
             return
         self._tasks.start(self._create_session(workspace, client), key="create")
+
+    def focus_request(self) -> None:
+        """Give the keyboard to what waits for a person."""
+        self._pane.requests.focus_first()
 
     async def close(self) -> None:
         """Save, and stop everything. A message that could not be delivered becomes a draft again."""
@@ -143,6 +163,8 @@ class ChatPresenter(QObject):
     def _connect(self) -> None:
         pane, sending = self._pane, self._sending
         sending.busy_changed.connect(self.busy_changed)
+        for part in (self._permissions, self._changes):
+            part.complained.connect(sending.complain)
         sending.settings_requested.connect(self.settings_requested)
         sending.sent.connect(self._save_draft)
         pane.composer.text_changed.connect(self._save_timer.start)
@@ -174,6 +196,9 @@ class ChatPresenter(QObject):
             conversation.leave()
             self._tasks.start(conversation.close())
         self._sending.show(None)
+        self._requests.show(None)
+        self._changes.show(None)
+        self._pane.plan.show_plan(None)
         self._set_draft("")
 
     def _clear(self, workspace: Workspace) -> None:
@@ -216,6 +241,8 @@ class ChatPresenter(QObject):
         if not self._pane.composer.text:  # what was typed while it loaded is newer than any draft
             self._set_draft(self._drafts.draft(self._draft_key()))
         self._sending.show(conversation)
+        self._requests.show(conversation)
+        self._changes.show(conversation)
         self._say_what_blocks()
         self._conversation_changed()
 
@@ -227,10 +254,18 @@ class ChatPresenter(QObject):
             self._pane.show_conversation()
         else:
             self._pane.show_empty(workspace.name)
+        self._pane.plan.show_plan(self._plan(conversation))
         self._sending.update()
+
+    def _plan(self, conversation: Conversation) -> Plan | None:
+        """What the agent works by; a finished plan goes with the next turn."""
+        plan = read_plan(conversation.transcript.newest_details("todo"))
+        return None if plan is None or (plan.finished and not conversation.live) else plan
 
     def _turn_finished(self, input_id: str) -> None:
         self._sending.turn_finished(input_id)
+        self._changes.refresh()
+        self._permissions.complete()
         conversation = self._conversation
         state = conversation.transcript.find(input_id) if conversation is not None else None
         failed = state is not None and state.error is not None
@@ -256,7 +291,11 @@ class ChatPresenter(QObject):
         self._pane.header.describe(self._title(conversation.session_id), usable=True)
         for state in states:
             if state.session_id == conversation.session_id:
-                self._sending.take_state(state)
+                self._take_state(state)
+
+    def _take_state(self, state: SessionState) -> None:
+        self._sending.take_state(state)
+        self._requests.take_state(state)
 
     def _list_sessions(self) -> None:
         if self._workspace is not None and self._client is not None:

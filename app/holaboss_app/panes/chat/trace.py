@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from holaboss_app.core.reducer import ToolSegment
+from holaboss_app.panes.chat import trace_words as words
 from holaboss_app.theme import tokens as t
 from holaboss_app.theme.icons import icon_pixmap
 from holaboss_app.theme.style import current_tokens, scaled, ui_font
@@ -19,17 +18,6 @@ BLEED = 8
 """A row is wider than the column of text by this much on either side, for the frame under the pointer."""
 SHOWN_LINES = 60
 """Lines of a result that are shown."""
-
-_ICONS = {
-    "bash": "terminal",
-    "read": "file",
-    "write": "pencil",
-    "edit": "pencil",
-    "grep": "search",
-    "find": "search",
-    "ls": "folder",
-}
-_SUBJECTS = ("command", "path", "file_path", "pattern", "query", "url", "name")
 
 
 class TraceHeader(QAbstractButton):
@@ -113,95 +101,44 @@ class TraceHeader(QAbstractButton):
 
 def show_tool(header: TraceHeader, tool: ToolSegment) -> None:
     """Describe one tool call on its row."""
-    mark = {"running": "running", "waiting": "waiting", "done": "done"}.get(tool.state, "failed")
+    marks = {"running": "running", "waiting": "waiting", "asked": "", "done": "done"}
     header.describe(
-        _ICONS.get(tool.name, "sparkle"), title(tool), subject(tool.arguments), mark, state_words(tool)
+        words.drawing(tool),
+        words.title(tool),
+        words.subject(tool),
+        marks.get(tool.state, "failed"),
+        words.state_words(tool),
     )
 
 
 def show_thought(header: TraceHeader, text: str, *, running: bool) -> None:
     translate = QCoreApplication.translate
-    words = translate("Trace", "Thinking") if running else translate("Trace", "Thought")
+    title = translate("Trace", "Thinking") if running else translate("Trace", "Thought")
     first = next((line.strip(" *#") for line in text.split("\n") if line.strip()), "")
-    header.describe("sparkle", words, first, "running" if running else "", "")
-
-
-def title(tool: ToolSegment) -> str:
-    """What the call does, as a person would say it."""
-    translate = QCoreApplication.translate
-    titles = {
-        "bash": (
-            translate("Trace", "Running a command"),
-            translate("Trace", "Ran a command"),
-            translate("Trace", "Wants to run a command"),
-        ),
-        "read": (
-            translate("Trace", "Reading"),
-            translate("Trace", "Read"),
-            translate("Trace", "Wants to read"),
-        ),
-        "write": (
-            translate("Trace", "Writing"),
-            translate("Trace", "Wrote"),
-            translate("Trace", "Wants to write"),
-        ),
-        "edit": (
-            translate("Trace", "Editing"),
-            translate("Trace", "Edited"),
-            translate("Trace", "Wants to edit"),
-        ),
-        "grep": (
-            translate("Trace", "Searching for"),
-            translate("Trace", "Searched for"),
-            translate("Trace", "Wants to search for"),
-        ),
-        "find": (
-            translate("Trace", "Looking for"),
-            translate("Trace", "Looked for"),
-            translate("Trace", "Wants to look for"),
-        ),
-        "ls": (
-            translate("Trace", "Listing"),
-            translate("Trace", "Listed"),
-            translate("Trace", "Wants to list"),
-        ),
-    }
-    doing, did, wants = titles.get(tool.name, (tool.name, tool.name, tool.name))
-    return {"running": doing, "waiting": wants}.get(tool.state, did)
-
-
-def state_words(tool: ToolSegment) -> str:
-    translate = QCoreApplication.translate
-    words = {
-        "running": translate("Trace", "running"),
-        "waiting": translate("Trace", "waits for your decision"),
-        "done": translate("Trace", "done"),
-        "failed": translate("Trace", "failed"),
-        "interrupted": translate("Trace", "interrupted"),
-    }
-    return words[tool.state]
-
-
-def subject(arguments: Mapping[str, Any]) -> str:
-    """The one argument that says most, on one line."""
-    for name in _SUBJECTS:
-        if isinstance(value := arguments.get(name), str) and value.strip():
-            return " ".join(value.split())
-    return " ".join(str(value) for value in arguments.values() if isinstance(value, str | int))[:200]
+    header.describe("sparkle", title, first, "running" if running else "", "")
 
 
 def details(tool: ToolSegment) -> list[tuple[str, str, str]]:
-    """`(title, language, text)` of what an opened row shows: what it was asked, and what came back."""
+    """`(title, language, text)` of what an opened row shows: what it was asked, why it waited, and what came back."""
+    translate = QCoreApplication.translate
+    shown = [_asked(tool)]
+    if tool.reason:
+        shown.append((translate("Trace", "Why"), "", tool.reason))
+    if tool.state in ("running", "waiting", "asked"):
+        return shown
+    if isinstance(diff := tool.details.get("diff"), str) and diff:
+        return [*shown[1:], (translate("Trace", "Changes"), "diff", shortened(diff))]
+    empty = translate("Trace", "(nothing)")
+    return [*shown, (translate("Trace", "Result"), "", shortened(tool.result) or empty)]
+
+
+def _asked(tool: ToolSegment) -> tuple[str, str, str]:
     translate = QCoreApplication.translate
     if tool.name == "bash" and isinstance(command := tool.arguments.get("command"), str):
-        asked = (translate("Trace", "Command"), "bash", command)
-    else:
-        text = json.dumps(dict(tool.arguments), indent=2, ensure_ascii=False)
-        asked = (translate("Trace", "Arguments"), "json", text)
-    if tool.state in ("running", "waiting"):
-        return [asked]
-    empty = translate("Trace", "(nothing)")
-    return [asked, (translate("Trace", "Result"), "", shortened(tool.result) or empty)]
+        held = words.containment_words(tool.containment)
+        return ("  ·  ".join(part for part in (translate("Trace", "Command"), held) if part), "bash", command)
+    text = json.dumps(dict(tool.arguments), indent=2, ensure_ascii=False)
+    return translate("Trace", "Arguments"), "json", text
 
 
 def shortened(text: str) -> str:

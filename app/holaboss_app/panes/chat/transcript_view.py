@@ -33,6 +33,7 @@ from holaboss_app.panes.chat.turn_widget import BOTTOM, TOP, TurnWidget
 from holaboss_app.theme import tokens as t
 from holaboss_app.theme.icons import icon
 from holaboss_app.theme.style import current_tokens, scaled, theme_notifier, ui_font
+from holaboss_client.undo import TurnChanges
 
 OVERSCAN = 400
 """Pixels above and below the window that are kept ready."""
@@ -50,6 +51,7 @@ class TranscriptView(QAbstractScrollArea):
     continue_requested = Signal()
     settings_requested = Signal(str)
     link_activated = Signal(QUrl)
+    move_requested = Signal(str, bool)
     flushed = Signal()
     """What has changed is on screen."""
 
@@ -68,6 +70,7 @@ class TranscriptView(QAbstractScrollArea):
         self._lexing = Lexing(self)
         self._stale: set[str] = set()
         self._provider_names: Mapping[str, str] = {}
+        self._changes: Mapping[str, TurnChanges] = {}
         self._next_flush = 0.0
         self._flush_timer = QTimer(self)
         self._flush_timer.setSingleShot(True)
@@ -154,6 +157,13 @@ class TranscriptView(QAbstractScrollArea):
         ended = time.perf_counter()
         self._next_flush = ended + max(FLUSH_S, 4 * (ended - started))
         self.flushed.emit()
+
+    def show_changes(self, changes: Mapping[str, TurnChanges]) -> None:
+        """What turns did to files, by input id."""
+        self._changes = changes
+        for widget in (*self._live.values(), *self._spare):
+            widget.show_changes(changes)
+        self._place()
 
     def name_providers(self, names: Mapping[str, str]) -> None:
         """What providers are called, by id."""
@@ -326,6 +336,8 @@ class TranscriptView(QAbstractScrollArea):
         widget.continue_requested.connect(self.continue_requested)
         widget.settings_requested.connect(self.settings_requested)
         widget.link_activated.connect(self.link_activated)
+        widget.move_requested.connect(self.move_requested)
+        widget.show_changes(self._changes)
         return widget
 
     def _release(self, input_id: str) -> None:

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from holaboss_app.core.reducer import TextSegment, ToolSegment, TurnState
 from holaboss_app.panes.chat.folded import FoldedPart
 from holaboss_app.panes.chat.highlight import Lexing
+from holaboss_app.panes.chat.notice_line import NoticeLine
 from holaboss_app.panes.chat.outcome import ActivityLine, ErrorCard, Footer, activity
 from holaboss_app.panes.chat.prose import ProseView
 from holaboss_app.panes.chat.spacing import distance
@@ -25,6 +26,7 @@ from holaboss_app.panes.chat.text_column import Piece, Shelf, TextColumn
 from holaboss_app.panes.chat.trace import BLEED, TraceHeader
 from holaboss_app.theme import tokens as t
 from holaboss_app.theme.style import current_tokens, scaled
+from holaboss_client.undo import TurnChanges
 
 TOP, BOTTOM, GAP = 12, 12, 8
 _PAD_X, _PAD_Y = 14, 9
@@ -45,6 +47,8 @@ class TurnWidget(QWidget):
     continue_requested = Signal()
     settings_requested = Signal(str)
     link_activated = Signal(QUrl)
+    move_requested = Signal(str, bool)
+    """Take back (False) or put back (True) what a turn did to files."""
 
     def __init__(self, parent: QWidget, lexing: Lexing) -> None:
         super().__init__(parent)
@@ -53,6 +57,7 @@ class TurnWidget(QWidget):
         self._shelf = Shelf(self, lexing, self._adopt)
         self._parts: dict[Key, Part] = {}
         self._headers: list[TraceHeader] = []
+        self._notices: list[NoticeLine] = []
         self._bubble = QRect()
         self._dirty = True
         self._arranged = (-1, 0)
@@ -68,6 +73,8 @@ class TurnWidget(QWidget):
         self._error.settings_requested.connect(self.settings_requested)
         self._footer = Footer(self)
         self._footer.copy_requested.connect(self._copy_answer)
+        self._footer.moved.connect(self._move)
+        self._changes: Mapping[str, TurnChanges] = {}
         self._provider_names: Mapping[str, str] = {}
 
     def bind(self, state: TurnState, unfolded: set[str]) -> None:
@@ -84,11 +91,18 @@ class TurnWidget(QWidget):
             self._provider_names = names
             self.refresh()
 
+    def show_changes(self, changes: Mapping[str, TurnChanges]) -> None:
+        """What turns did to files, by input id."""
+        self._changes = changes
+        self.refresh()
+
     def unbind(self) -> None:
         self.hide()
         for key in list(self._parts):
             self._drop(key)
         self._activity.hide()
+        for line in self._notices:
+            line.hide()
         self._state = None
 
     def restyle(self) -> None:
@@ -114,6 +128,7 @@ class TurnWidget(QWidget):
             self._show_segment(key, segment, running=running, final=state.is_final or not running)
         for key in self._parts.keys() - wanted:
             self._drop(key)
+        self._show_notices(state)
         self._show_outcome(state)
 
     def arrange(self, width: int) -> int:
@@ -121,6 +136,10 @@ class TurnWidget(QWidget):
         if not self._dirty and self._arranged[0] == width:
             return self._arranged[1]
         y = self._arrange_message(scaled(TOP), width)
+        said = [line for line in self._notices if line.isVisibleTo(self)]
+        for line in said:
+            y = _put(line, BLEED, y, width) + scaled(2)
+        y += scaled(GAP) if said else 0
         after_row = False
         for key in sorted(self._parts):
             part = self._parts[key]
@@ -163,6 +182,17 @@ class TurnWidget(QWidget):
         else:
             part.show_thought(segment, running=running, unfolded=unfolded)
 
+    def _show_notices(self, state: TurnState) -> None:
+        notices = state.notices
+        while len(self._notices) < len(notices):
+            line = NoticeLine(self)
+            line.settings_requested.connect(self.settings_requested)
+            self._notices.append(line)
+        for number, line in enumerate(self._notices):
+            line.setVisible(number < len(notices))
+            if number < len(notices):
+                line.describe(notices[number])
+
     def _show_outcome(self, state: TurnState) -> None:
         self._activity.setVisible(not state.is_final)
         self._activity.describe(activity(state))
@@ -171,7 +201,7 @@ class TurnWidget(QWidget):
             self._error.describe(state.error, self._provider_names)
         self._footer.setVisible(state.is_final and state.error is None)
         if state.is_final:
-            self._footer.describe(state)
+            self._footer.describe(state, self._changes.get(state.input_id))
 
     def _arrange_text(self, column: TextColumn, y: int, width: int) -> int:
         before: Piece | None = None
@@ -255,6 +285,10 @@ class TurnWidget(QWidget):
         if self._state is not None:
             self.retry_requested.emit(self._state.input_id)
 
+    def _move(self, forward: bool) -> None:
+        if self._state is not None:
+            self.move_requested.emit(self._state.input_id, forward)
+
     def _copy_answer(self) -> None:
         if self._state is not None:
             QGuiApplication.clipboard().setText(self._state.answer)
@@ -270,7 +304,9 @@ def _name(key: Key) -> str:
     return f"{key[0]} {key[1]}"
 
 
-def _put(widget: Piece | TraceHeader | ActivityLine | ErrorCard | Footer, x: int, y: int, width: int) -> int:
+def _put(
+    widget: Piece | TraceHeader | NoticeLine | ActivityLine | ErrorCard | Footer, x: int, y: int, width: int
+) -> int:
     """Place `widget`; answers its bottom."""
     height = widget.fit(width)
     if widget.geometry() != (place := QRect(x, y, width, height)):

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from holaboss_app.panes.settings.appearance_section import AppearanceSection
+from holaboss_app.panes.settings.connections_section import ConnectionsSection
 from holaboss_app.panes.settings.facts_section import AboutSection, PrivacySection
 from holaboss_app.panes.settings.models_section import ModelsSection
 from holaboss_app.panes.settings.parts import column, row, text_label
@@ -27,7 +28,7 @@ from holaboss_app.theme.style import scaled, theme_notifier
 from holaboss_app.theme.tokens import MEASURE
 from holaboss_client import PRODUCT_VERSION
 
-SECTIONS: Final = ("models", "appearance", "privacy", "about")
+SECTIONS: Final = ("models", "connections", "appearance", "privacy", "about")
 NARROW: Final = 620
 """Below this width, at 100 % text, the list shows icons only."""
 
@@ -42,6 +43,7 @@ class SettingsPage(QWidget):
         super().__init__(parent)
         self.setObjectName("settings-page")
         self.models = ModelsSection()
+        self.connections = ConnectionsSection()
         self.appearance = AppearanceSection()
         self.privacy = PrivacySection()
         self.about = AboutSection(PRODUCT_VERSION, _libraries())
@@ -83,12 +85,13 @@ class SettingsPage(QWidget):
         self._areas: list[QScrollArea] = []
         self._titles = [
             self.tr("Model Providers"),
+            self.tr("Connections"),
             self.tr("Appearance"),
             self.tr("Data & privacy"),
             self.tr("About"),
         ]
-        icons = ("sparkle", "palette", "shield", "info")
-        sections = (self.models, self.appearance, self.privacy, self.about)
+        icons = ("sparkle", "server", "palette", "shield", "info")
+        sections = (self.models, self.connections, self.appearance, self.privacy, self.about)
         for title, icon_name, section in zip(self._titles, icons, sections, strict=True):
             item = QListWidgetItem(icon(icon_name), title)
             item.setToolTip(title)
@@ -103,7 +106,7 @@ class SettingsPage(QWidget):
         return SECTIONS[self._stack.currentIndex()]
 
     def show_section(self, path: str) -> bool:
-        """`models`, `appearance`, `privacy`, `about`, or `models/<provider id>`, which opens that card.
+        """`models`, `connections`, `appearance`, `privacy`, `about`, or `models/<provider id>`, which opens that card.
 
         False when there is no such card, or not yet.
         """

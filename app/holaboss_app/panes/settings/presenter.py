@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
 from holaboss_app.panes.settings.card_presenter import CardPresenter
+from holaboss_app.panes.settings.connections_presenter import ConnectionsPresenter
 from holaboss_app.panes.settings.custom_provider import NewProvider
 from holaboss_app.panes.settings.key_field import KeyPlace
 from holaboss_app.panes.settings.page import SettingsPage
@@ -28,6 +29,7 @@ from holaboss_client.config import (
     PutBackgroundTasks,
 )
 from holaboss_client.events import Change, ChangeEvent
+from holaboss_client.workspaces import Workspace
 
 CLOSING_LIMIT_S = 2.0
 
@@ -48,6 +50,8 @@ class SettingsPresenter(QObject):
         self._settings = settings
         self._actions = ProviderActions(keychain)
         self._tasks = Tasks(report)
+        self._connections = ConnectionsPresenter(page.connections, report)
+        self._connections.open_url_requested.connect(QDesktopServices.openUrl)
         self._cards: dict[str, CardPresenter] = {}
         self._catalogue: ProviderCatalogue | None = None
         self._gone = ""
@@ -78,6 +82,7 @@ class SettingsPresenter(QObject):
     def attach(self, client: RuntimeClient) -> None:
         """A runtime is there: read its catalogue, and save what could not be saved meanwhile."""
         self._actions.client = client
+        self._connections.attach(client)
         self._gone = ""
         self._reload()
         if self._seen:
@@ -86,17 +91,23 @@ class SettingsPresenter(QObject):
     def detach(self, reason: str) -> None:
         """The runtime is gone. What is shown and typed stays; `reason` is empty where the window says it already."""
         self._actions.client = None
+        self._connections.detach(reason)
         self._gone = reason
         self._tasks.cancel("load")
         self._page.models.runtime_gone(reason)
         self._page.about.show_runtime(self.tr("Not connected"))
 
+    def show_workspace(self, workspace: Workspace | None) -> None:
+        """The workspace on screen; its connections are shown."""
+        self._connections.show_workspace(workspace)
+
     def on_change(self, event: ChangeEvent) -> None:
+        self._connections.on_change(event)
         if event.kind in {Change.CONFIG, Change.RESET} and self._actions.client is not None:
             self._reload()
 
     def show_section(self, path: str) -> None:
-        """`models`, `models/<provider id>`, `appearance`, `privacy` or `about`."""
+        """`models`, `models/<provider id>`, `connections`, `appearance`, `privacy` or `about`."""
         self._draw()
         self._wanted = "" if self._page.show_section(path) else path
 
@@ -115,6 +126,7 @@ class SettingsPresenter(QObject):
         saves = [task for card in self._cards.values() if (task := card.flush()) is not None]
         if saves:
             await asyncio.wait(saves, timeout=CLOSING_LIMIT_S)
+        await self._connections.close()
         await self._tasks.close()
 
     # The catalogue

@@ -153,6 +153,7 @@ _EVENTS: dict[str, Callable[[Payload], list[str]]] = {
     Event.SESSION_WAKE_DUE: _message,
     Event.SESSION_CHILD_CREATED: _child_created,
     Event.SESSION_CHILD_IDLE: _child_idle,
+    Event.SESSION_CHILD_RESULTS: _message,
     Event.SESSION_STATUS_CHANGED: _status_changed,
     Event.SESSION_STATUS_IDLE: _status_idle,
     Event.SPAN_STARTED: _span,

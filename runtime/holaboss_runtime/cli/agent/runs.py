@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from functools import partial
 
 from holaboss_client.agents import SessionStatus, WakeReport
-from holaboss_client.base import utc_now
 from holaboss_client.handshake import Poke, Poked
 from holaboss_runtime.cli.agent.answer import DONE, FAILED, STOPPED, Answer, bullets, remark
 from holaboss_runtime.cli.agent.desk import Desk
@@ -78,7 +77,7 @@ async def wake_here(desk: Desk, session_id: str, cancel: RunCancellation) -> Wak
     """Run it in this process. A harness is started only when there is something to run."""
     waker = desk.sessions.waker
     waker.recovery.recover_if_abandoned(session_id)
-    desk.sessions.delayed.fire(utc_now(), session_id)
+    waker.come_due(session_id)
     waiting = waker.claimer.peek(desk.sessions.directory.get(session_id))
     if isinstance(waiting, str):
         return WakeOutcome(session_id, skipped=waiting)

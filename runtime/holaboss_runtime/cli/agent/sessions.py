@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from argparse import Namespace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from holaboss_client.agents import AppendedEvent, AppendEvent, AttachResource, CreateAgentSession
 from holaboss_client.agents import SessionEventType as Event
@@ -17,9 +18,11 @@ from holaboss_runtime.cli.agent.lines import activation_line, event_line
 from holaboss_runtime.cli.agent.status import status_lines
 from holaboss_runtime.errors import DomainError
 from holaboss_runtime.store.activations import KINDS
+from holaboss_runtime.store.pending_actions import TOOL_CONFIRMATION
 
 NO_SESSIONS = "session list: (empty)"
 SERVER_TAKES_IT = "A server works here: it takes this up by itself."
+NO_ANSWER = 'An answer needs --text "…", or --option with a label the question names.'
 NO_TEXT = 'A message needs some text: --message "…".'
 
 
@@ -69,7 +72,19 @@ async def interrupt(desk: Desk, args: Namespace) -> Answer:
 
 async def confirm_tool(desk: Desk, args: Namespace) -> Answer:
     payload = _about(args) | {"allowed": args.allowed == "true", "note": args.note}
+    if args.input is not None:
+        payload["input"] = _object(args.input)
+    if args.remember is not None:
+        payload["remember"] = _suggestion(desk, args)
     return await _append(desk, args, Event.USER_TOOL_CONFIRMATION, payload)
+
+
+async def answer(desk: Desk, args: Namespace) -> Answer:
+    if args.text is None and not args.option:
+        raise DomainError("unprocessable", "answer_required", NO_ANSWER)
+    options: list[str] = args.option or []
+    said: object = {"options": options, "text": args.text or ""} if options else args.text
+    return await _append(desk, args, Event.USER_CUSTOM_TOOL_RESULT, _about(args) | {"output": said})
 
 
 async def custom_tool_result(desk: Desk, args: Namespace) -> Answer:
@@ -160,6 +175,36 @@ def _appended_lines(appended: AppendedEvent) -> list[str]:
 
 def _about(args: Namespace) -> dict[str, Any]:
     return {} if args.request is None else {"request_id": args.request}
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        found: object = json.loads(text)
+    except ValueError as error:
+        raise DomainError("invalid", "input_invalid", f"--input is not JSON: {error}.") from error
+    if not isinstance(found, dict):
+        raise DomainError("invalid", "input_invalid", "--input is a JSON object: the arguments of the call.")
+    return cast("dict[str, Any]", found)
+
+
+def _suggestion(desk: Desk, args: Namespace) -> dict[str, Any]:
+    """The rule that a request suggests under a number."""
+    desk.sessions.directory.get(args.session)
+    waiting = [
+        action
+        for action in desk.sessions.views.actions(args.session, only_open=True).items
+        if args.request in (None, action.id) and action.kind == TOOL_CONFIRMATION
+    ]
+    if len(waiting) != 1:
+        return {}  # refused by whoever decides, with the reason
+    suggestions, wanted = waiting[0].suggestions, int(args.remember)
+    if wanted > len(suggestions):
+        raise DomainError(
+            "unprocessable",
+            "suggestion_unknown",
+            f"Request {waiting[0].id} suggests {len(suggestions)} rules; `agent session status` lists them.",
+        )
+    return suggestions[wanted - 1].model_dump(exclude_none=True)
 
 
 async def _steered(desk: Desk, args: Namespace, what: str) -> Answer:

@@ -64,11 +64,7 @@ def action_lines(actions: list[PendingAction], program: Sequence[str]) -> list[s
         elif action.kind == CUSTOM_TOOL:
             found += _custom_tool(action, program)
         else:
-            found += bullets(
-                pendingQuestion=action.id,
-                pendingQuestionRequestedAt=action.requested_at,
-                pendingQuestionInput=compact(action.input),
-            )
+            found += _question(action, program)
     return found
 
 
@@ -82,6 +78,29 @@ def _confirmation(action: PendingAction, program: Sequence[str]) -> list[str]:
         pendingConfirmationInput=compact(action.input),
         confirmAllow=f"{command} --allowed true",
         confirmDeny=f"{command} --allowed false",
+        **_told(action),
+    )
+
+
+def _told(action: PendingAction) -> dict[str, object]:
+    """Why it is asked, until when, and which rules may be kept with `--remember`, where there is anything to say."""
+    rules = [rule.model_dump(exclude_none=True, exclude={"effect"}) for rule in action.suggestions]
+    told: dict[str, object] = {
+        f"confirmRemember{number}": compact(rule) for number, rule in enumerate(rules, start=1)
+    }
+    if action.reason:
+        told["pendingConfirmationReason"] = action.reason
+    if action.expires_at:
+        told["pendingConfirmationExpiresAt"] = action.expires_at
+    return told
+
+
+def _question(action: PendingAction, program: Sequence[str]) -> list[str]:
+    return bullets(
+        pendingQuestion=action.id,
+        pendingQuestionRequestedAt=action.requested_at,
+        pendingQuestionInput=compact(action.input),
+        answer=f"{_command(program, 'answer', action)} --text '<answer>'",
     )
 
 

@@ -174,9 +174,32 @@ COMMANDS: tuple[Command, ...] = (
             _REQUEST,
             _flag("--allowed", choices=("true", "false"), help="the decision"),
             _NOTE,
+            _flag(
+                "--input", metavar="JSON", help="run it with these arguments instead of those it asked with"
+            ),
+            _flag(
+                "--remember",
+                type=_count,
+                metavar="N",
+                help="keep its N-th suggestion as a rule: such calls run without asking from now on",
+            ),
         ),
         ("session",),
         ("session", "allowed"),
+    ),
+    Command(
+        ("session", "answer"),
+        "sessions:answer",
+        "Answer a question of the agent: with words, with options it named, or with both.",
+        f'agent session answer --session {SESSION} --option "Blue"',
+        (
+            _SESSION,
+            _REQUEST,
+            _flag("--text", metavar="TEXT", help="the answer in your own words"),
+            _flag("--option", action="append", metavar="LABEL", help="an option it named; may be repeated"),
+        ),
+        ("session", "text"),
+        ("session",),
     ),
     Command(
         ("session", "custom-tool-result"),

@@ -9,13 +9,16 @@ import asyncio
 import io
 import itertools
 import os
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from typing import Protocol
 
-from holaboss_runtime.containment.bubblewrap import Containment, View
-from holaboss_runtime.harness.host.text import plain_text
+from holaboss_runtime.containment.holding import Containment, Held
+from holaboss_runtime.containment.view import ContainmentName, Network, NetworkMode, View
+from holaboss_runtime.harness.host.background import Background
+from holaboss_runtime.harness.host.output import Ends
+from holaboss_runtime.permissions.model import ContainmentDemand
 from holaboss_runtime.processes import (
     OWNER_VARIABLE,
     child_environment,
@@ -25,51 +28,44 @@ from holaboss_runtime.processes import (
     terminate_group,
 )
 
-MAX_OUTPUT_BYTES = 30 * 1024
 GRACE_S = 0.5
 _CHUNK = 64 * 1024
 _PIPE_END_S = 1.0
 
+NO_CONTAINMENT = (
+    "Commands have to be contained here, and this machine cannot do that. Do it with other tools, or tell the person "
+    "that commands need bubblewrap (Linux) or another permission profile."
+)
+NO_NETWORK = (
+    "Commands must not reach the whole network here, and this machine cannot hold them to that. Do it with "
+    "other tools, or tell the person."
+)
+NOT_READ_ONLY = "The workspace can only be read, and no command can be held to that on this machine."
+
+
+class CommandRefusedError(Exception):
+    """A command was not run, because what was demanded of its containment is not to be had. For the model."""
+
+
+class Output(Protocol):
+    """Takes what a command prints."""
+
+    def add(self, chunk: bytes) -> None: ...
+
 
 @dataclass(frozen=True)
 class CommandResult:
-    """`exit_code` is None when the command was killed for taking too long."""
+    """`exit_code` is None when the command was killed for taking too long.
+
+    `whole` is all that was printed where `output` leaves something out. `refused_hosts` are not on the list.
+    """
 
     exit_code: int | None
     output: str
-    containment: str
-
-
-@dataclass
-class _Output:
-    """The first and the last half of `MAX_OUTPUT_BYTES` of what a command printed."""
-
-    head: bytearray = field(default_factory=bytearray)
-    tail: deque[bytes] = field(default_factory=deque[bytes])
-    tail_bytes: int = 0
-    dropped: int = 0
-
-    def add(self, chunk: bytes) -> None:
-        room = MAX_OUTPUT_BYTES // 2 - len(self.head)
-        if room > 0:
-            self.head += chunk[:room]
-            chunk = chunk[room:]
-        if not chunk:
-            return
-        self.tail.append(chunk)
-        self.tail_bytes += len(chunk)
-        while self.tail_bytes - len(self.tail[0]) >= MAX_OUTPUT_BYTES // 2:
-            self.tail_bytes -= len(self.tail[0])
-            self.dropped += len(self.tail.popleft())
-
-    def text(self) -> str:
-        tail = b"".join(self.tail)
-        surplus = max(0, len(tail) - MAX_OUTPUT_BYTES // 2)
-        dropped = self.dropped + surplus
-        if not dropped:
-            return plain_text(bytes(self.head) + tail)
-        note = f"\n[… {dropped:,} bytes of output left out …]\n"
-        return plain_text(bytes(self.head)) + note + plain_text(tail[surplus:])
+    containment: ContainmentName
+    network: NetworkMode = "on"
+    whole: str | None = None
+    refused_hosts: tuple[str, ...] = ()
 
 
 class CommandRunner:
@@ -83,38 +79,98 @@ class CommandRunner:
         self._announce = announce
         self._numbers = itertools.count()
         self.groups: set[int] = set()
+        self.background = Background(self.follow)
 
     @property
     def contained(self) -> bool:
         """Whether a command sees and writes only what its view says."""
         return self._containment.active
 
-    async def run(self, view: View, arguments: list[str], timeout_s: float) -> CommandResult:
-        """Run `arguments` in the folder of `view`. Cancelling it ends the command and everything it started."""
+    @property
+    def containment(self) -> ContainmentName:
+        """What holds commands here."""
+        return self._containment.name
+
+    async def run(
+        self, view: View, arguments: list[str], timeout_s: float, demand: ContainmentDemand | None = None
+    ) -> CommandResult:
+        """Run `arguments` in the folder of `view`. Cancelling it ends the command and everything it started.
+
+        Raises `CommandRefusedError` when `demand` cannot be met.
+        """
+        output = Ends()
+        ended = await self.follow(view, arguments, timeout_s, demand, output)
+        whole = output.whole() if output.is_cut else None
+        return replace(ended, output=output.text(), whole=whole)
+
+    async def follow(
+        self,
+        view: View,
+        arguments: list[str],
+        timeout_s: float | None,
+        demand: ContainmentDemand | None,
+        output: Output,
+    ) -> CommandResult:
+        """The same with the output going to `output` as it comes; that of the result is empty."""
+        network = await self._network(view, demand)
         owner = f"{owner_of(os.getpid())}{next(self._numbers)}."
-        environment = _environment(owner)
+        async with self._containment.hold(view, arguments, _environment(owner), network) as held:
+            exit_code = await self._start(held, owner, timeout_s, output)
+            refused = tuple(held.refused)
+        return CommandResult(exit_code, "", self._containment.name, network.mode, refused_hosts=refused)
+
+    async def check(self, view: View, demand: ContainmentDemand | None) -> None:
+        """Raise the `CommandRefusedError` that running there would raise."""
+        await self._network(view, demand)
+
+    async def _network(self, view: View, demand: ContainmentDemand | None) -> Network:
+        """What is demanded, if it can be had: whatever cannot be kept is refused, never left out."""
+        if not view.writable and not self.contained and demand is not None:
+            raise CommandRefusedError(NOT_READ_ONLY)
+        if demand is None:
+            return Network()
+        if demand.required and not self.contained:
+            raise CommandRefusedError(NO_CONTAINMENT)
+        # A list of nobody needs nobody who looks at it.
+        mode = "off" if demand.network == "listed" and not demand.hosts else demand.network
+        if not await self._containment.offers(mode):
+            raise CommandRefusedError(NO_NETWORK)
+        return Network(mode, tuple(demand.hosts))
+
+    async def _start(self, held: Held, owner: str, timeout_s: float | None, output: Output) -> int | None:
         # A pipe of our own: asyncio would wait for the end of its pipe, which background children hold open.
         receiving, sending = os.pipe()
         with os.fdopen(receiving, "rb", buffering=0) as stream:
             try:
                 process = await asyncio.create_subprocess_exec(
-                    *self._containment.wrap(view, arguments, environment),
-                    cwd=view.folder,
-                    env={OWNER_VARIABLE: owner} if self._containment.active else environment,
+                    *held.arguments,
+                    cwd=held.cwd,
+                    env=held.environment,
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=sending,
                     stderr=sending,
+                    pass_fds=held.inherited,
                     start_new_session=True,
                 )
+            except (
+                asyncio.CancelledError
+            ):  # while it was being started: nobody else will look for what it began
+                await asyncio.to_thread(sweep, owner)
+                raise
             finally:
                 os.close(sending)
-            return await self._attend(process, owner, stream, timeout_s)
+            held.started()
+            return await self._attend(process, owner, stream, timeout_s, output)
 
     async def _attend(
-        self, process: asyncio.subprocess.Process, owner: str, stream: io.FileIO, timeout_s: float
-    ) -> CommandResult:
+        self,
+        process: asyncio.subprocess.Process,
+        owner: str,
+        stream: io.FileIO,
+        timeout_s: float | None,
+        output: Output,
+    ) -> int | None:
         self._mark(process.pid, alive=True)
-        output = _Output()
         async with asyncio.TaskGroup() as tasks:
             reading = tasks.create_task(_read(stream, output))
             try:
@@ -123,7 +179,7 @@ class CommandRunner:
                 await self._end(process, owner)
             await asyncio.wait({reading}, timeout=_PIPE_END_S)
             reading.cancel()
-        return CommandResult(process.returncode if finished else None, output.text(), self._containment.name)
+        return process.returncode if finished else None
 
     async def _end(self, process: asyncio.subprocess.Process, owner: str) -> None:
         if process.returncode is None:
@@ -144,17 +200,23 @@ class CommandRunner:
 
 def _environment(owner: str) -> dict[str, str]:
     fixed = {"TERM": "dumb", "PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", OWNER_VARIABLE: owner}
+    # A folder that merely looks like a bare repository must not bring settings that git would obey.
+    fixed |= {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "safe.bareRepository",
+        "GIT_CONFIG_VALUE_0": "explicit",
+    }
     return child_environment(**fixed)
 
 
-async def _finished(process: asyncio.subprocess.Process, timeout_s: float) -> bool:
+async def _finished(process: asyncio.subprocess.Process, timeout_s: float | None) -> bool:
     with suppress(TimeoutError):
         await asyncio.wait_for(process.wait(), timeout_s)
         return True
     return False
 
 
-async def _read(stream: io.FileIO, output: _Output) -> None:
+async def _read(stream: io.FileIO, output: Output) -> None:
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), stream)

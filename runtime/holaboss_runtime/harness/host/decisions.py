@@ -12,6 +12,7 @@ from pydantic_ai.messages import ToolCallPart
 from holaboss_runtime.harness.contract import ActionDecision
 from holaboss_runtime.harness.host.history import NO_RESULT
 from holaboss_runtime.harness.host.text import clip, valid_text
+from holaboss_runtime.harness.host.tools.question import answer_text
 
 NO_OUTPUT = "(no output)"
 MAX_OUTPUT_CHARS = 256 * 1024
@@ -50,6 +51,8 @@ class Resumption:
             decision = self._decisions.get(call.tool_call_id)
             if decision is not None and self._lets_run(decision):
                 results.approvals[call.tool_call_id] = ToolApproved()
+            elif decision is not None and decision.kind == "question":
+                results.calls[call.tool_call_id] = ToolReturn(_bounded(answer_text(decision)))
             elif decision is not None and decision.outcome in ("denied", "cancelled"):
                 results.approvals[call.tool_call_id] = ToolDenied(_refusal(decision))
             elif decision is not None:
@@ -77,5 +80,8 @@ def _refusal(decision: ActionDecision) -> str:
 def _text(output: Any) -> str:  # noqa: ANN401 - whatever was answered
     if output is None:
         return NO_OUTPUT
-    text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+    return _bounded(output if isinstance(output, str) else json.dumps(output, ensure_ascii=False))
+
+
+def _bounded(text: str) -> str:
     return clip(valid_text(text), MAX_OUTPUT_CHARS)

@@ -35,6 +35,18 @@ class AnswerCutOffError(Exception):
     """The stream ended politely, but the answer in it did not."""
 
 
+class ToolLoopError(Exception):
+    """The model makes the same call again and again, and goes on after it was told."""
+
+
+class DeniedTooOftenError(Exception):
+    """The model goes on with calls that are refused."""
+
+
+class AnswerTooLargeError(Exception):
+    """An answer of the model that nobody could carry any further."""
+
+
 # The first class that matches decides, so a subclass stands before its parent.
 _BY_CLASS: list[tuple[type[BaseException], Failure]] = [
     (
@@ -48,6 +60,28 @@ _BY_CLASS: list[tuple[type[BaseException], Failure]] = [
         AnswerCutOffError,
         Failure(
             "connection_failed", "The answer of {model} broke off before {provider} ended it.", retryable=True
+        ),
+    ),
+    (
+        ToolLoopError,
+        Failure(
+            "tool_loop",
+            "{model} made the same call again and again with the same result, and was stopped. Say what it should do"
+            " differently.",
+        ),
+    ),
+    (
+        DeniedTooOftenError,
+        Failure(
+            "permission_denied_repeatedly",
+            "{model} kept making calls that are not allowed here, and was stopped. Allow what it needs, or ask for"
+            " something else.",
+        ),
+    ),
+    (
+        AnswerTooLargeError,
+        Failure(
+            "answer_too_large", "The answer of {model} was too large to be taken, and the run was stopped."
         ),
     ),
     (

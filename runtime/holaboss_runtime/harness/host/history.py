@@ -12,21 +12,29 @@ from dataclasses import replace
 
 from pydantic import ValidationError
 from pydantic_ai.messages import (
+    BinaryContent,
+    ImageUrl,
     ModelMessage,
     ModelMessagesTypeAdapter,
     ModelRequest,
     ModelRequestPart,
     ModelResponse,
+    ModelResponsePart,
+    NativeToolCallPart,
+    NativeToolReturnPart,
     ThinkingPart,
     ToolCallPart,
     ToolReturnPart,
+    UserPromptPart,
 )
 
 from holaboss_runtime.harness.contract import HistoryEntry
+from holaboss_runtime.harness.host.attachments import remembered
 from holaboss_runtime.harness.host.text import valid_text
 
 ADAPTER = "native"
 VERSION = 1
+PICTURE_GONE = "[A picture was shown here. Read its file again to see it.]"
 NO_RESULT = "This call was interrupted before it had a result."
 
 
@@ -101,10 +109,10 @@ def _whole(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
 
 def _whole_message(message: ModelMessage, messages: Sequence[ModelMessage], at: int) -> ModelMessage:
     if isinstance(message, ModelRequest):
-        parts = [_without_metadata(part) for part in message.parts]
+        parts = [_without_pictures(_without_metadata(part)) for part in message.parts]
         return replace(message, parts=parts, instructions=None, state="complete")
     cut = [call for call in _unanswered(messages, at) if not _has_readable_arguments(call)]
-    kept = [part for part in message.parts if part not in cut]
+    kept = [part for part in message.parts if part not in cut and not _is_half(part, message)]
     if message.state == "interrupted":  # its thinking may lack the signature without which it is refused
         kept = [part for part in kept if not isinstance(part, ThinkingPart)]
     return replace(message, parts=kept, state="complete")
@@ -113,6 +121,26 @@ def _whole_message(message: ModelMessage, messages: Sequence[ModelMessage], at: 
 def _without_metadata(part: ModelRequestPart) -> ModelRequestPart:
     """Metadata is for the events of the run; the model never sees it."""
     return replace(part, metadata=None) if isinstance(part, ToolReturnPart) else part
+
+
+def _is_half(part: ModelResponsePart, message: ModelResponse) -> bool:
+    """Something the provider began by itself and whose result never came."""
+    if not isinstance(part, NativeToolCallPart):
+        return False
+    returned = (other for other in message.parts if isinstance(other, NativeToolReturnPart))
+    return all(other.tool_call_id != part.tool_call_id for other in returned)
+
+
+def _without_pictures(part: ModelRequestPart) -> ModelRequestPart:
+    """A picture is shown to a model once: kept, each would be sent and stored again with every later turn."""
+    if not isinstance(part, UserPromptPart) or isinstance(part.content, str):
+        return part
+    kept = (PICTURE_GONE if _is_picture(item) else item for item in part.content)
+    return replace(part, content=[remembered(item) if isinstance(item, str) else item for item in kept])
+
+
+def _is_picture(item: object) -> bool:
+    return isinstance(item, BinaryContent) or (isinstance(item, ImageUrl) and item.url.startswith("data:"))
 
 
 def _has_readable_arguments(call: ToolCallPart) -> bool:

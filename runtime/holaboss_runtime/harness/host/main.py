@@ -12,7 +12,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from holaboss_client.events import RunEvent
-from holaboss_runtime.containment.bubblewrap import Containment
+from holaboss_runtime.containment.probe import probe
 from holaboss_runtime.harness.contract import (
     CONTRACT_VERSION,
     ContractModel,
@@ -37,15 +37,27 @@ from holaboss_runtime.harness.frames import (
     ToolResult,
 )
 from holaboss_runtime.harness.host.asks import Asks
+from holaboss_runtime.harness.host.background import run_name
 from holaboss_runtime.harness.host.commands import CommandRunner
+from holaboss_runtime.harness.host.mcp.oauth import Authorizations
+from holaboss_runtime.harness.host.mcp.problems import McpToolMissingError
+from holaboss_runtime.harness.host.mcp.servers import McpServers, Served, missing_tool_event
 from holaboss_runtime.harness.host.pipes import FrameWriter, claim_standard_streams, start_reading
+from holaboss_runtime.harness.host.recorder import Recorders
 from holaboss_runtime.harness.host.runtime_calls import RuntimeCalls
-from holaboss_runtime.processes import become_subreaper, die_with_parent, sweep
+from holaboss_runtime.processes import (
+    become_subreaper,
+    die_with_parent,
+    end_marked,
+    sweep,
+    terminal_owner_of,
+)
 
 if TYPE_CHECKING:
     from holaboss_runtime.harness.host.models import ModelClients
 
 ORDERLY_END_S = 0.6
+_RUNTIME = os.getppid()
 
 
 def main() -> int:
@@ -62,6 +74,8 @@ def main() -> int:
 
 def _vanish() -> None:
     """End every process below this one, then this one, without waiting for threads that may be busy."""
+    if os.getppid() != _RUNTIME:  # it was killed, and could not end what runs in its terminals
+        end_marked(terminal_owner_of(_RUNTIME))
     sweep()
     os._exit(0)
 
@@ -94,21 +108,35 @@ class Host:
         self._clients: ModelClients | None = None
         self._calls = RuntimeCalls(self._send)
         self._asks = Asks()
+        self._recorders = Recorders()
+        self._mcp = McpServers(self._announce, self._calls.tell)
+        self._mcp.register(self._asks)
+        self._authorizations = Authorizations(self._calls)
+        self._authorizations.register(self._asks)
+        self._authorizations.changed = self._mcp.retry
+        self._mcp.auth = self._authorizations.auth
 
     async def serve(self) -> None:
         from holaboss_runtime.harness.host.models import ModelClients
         from holaboss_runtime.harness.host.run import HostRun  # noqa: F401  # pyright: ignore[reportUnusedImport]
         from holaboss_runtime.harness.host.tools import TOOLS
 
-        self._commands = CommandRunner(await Containment.probe(), self._announce)
+        self._commands = CommandRunner(await probe(), self._announce)
         self._clients = ModelClients()
         async with asyncio.TaskGroup() as self._tasks:
             self._writer.send(
-                HostHello(contract_version=CONTRACT_VERSION, pid=os.getpid(), tools=list(TOOLS))
+                HostHello(
+                    contract_version=CONTRACT_VERSION,
+                    pid=os.getpid(),
+                    tools=list(TOOLS),
+                    containment=self._commands.containment,
+                )
             )
             await self.stop.wait()
             for task in list(self._runs.values()):
                 task.cancel()
+        await self._mcp.close()
+        await self._authorizations.close()
         await self._clients.close()
         self._writer.close()
 
@@ -140,22 +168,44 @@ class Host:
     def _force(self) -> None:
         if self._commands is not None:
             self._commands.kill_all()
+        self._mcp.kill_all()
         _vanish()
 
     async def _carry(self, start: RunStart) -> None:
+        try:
+            async with self._mcp.serving(start.package) as served:
+                terminal = await self._run(start, served)
+        except McpToolMissingError as error:
+            terminal = missing_tool_event(error, start.package)
+        self._finish(start.run_id, terminal, start.package)
+
+    async def _run(self, start: RunStart, served: Served) -> RunnerEvent:
         from holaboss_runtime.harness.host.run import HostRun
         from holaboss_runtime.harness.host.toolset import toolset_of
 
         assert self._commands is not None
         assert self._clients is not None
-        run_id = start.run_id
+        run_id, package = start.run_id, start.package
 
         def send(event: RunnerEvent) -> None:
             self._writer.send(HostEvent(run_id=run_id, event=event))
 
-        tools = toolset_of(start.package, partial(self._calls.call_tool, run_id))
-        run = HostRun(start.package, self._clients, self._commands, tools, send, self._writer.drain)
-        self._finish(run_id, await run.run(), start.package)
+        for notice in served.notices:
+            send(RunnerEvent(event_type=RunEvent.RUN_NOTICE, payload=notice))
+        if served.lines:
+            package = package.model_copy(
+                update={"context_messages": [*package.context_messages, *served.lines]}
+            )
+        tools = toolset_of(package, partial(self._calls.call_tool, run_id), served.tools)
+        recorder = self._recorders.of_run(package)
+        run = HostRun(package, self._clients, self._commands, tools, send, self._writer.drain, recorder.watch)
+        try:
+            terminal = await run.run()
+        finally:
+            await self._commands.background.end(run_name(package))
+        if self._tasks is not None:
+            self._tasks.create_task(recorder.close())
+        return terminal
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         run_id = task.get_name()

@@ -18,6 +18,8 @@ import truststore
 from openai import AsyncOpenAI
 from pydantic_ai.models import Model
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+from pydantic_ai.native_tools import WebSearchTool
+from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.settings import ModelSettings
@@ -29,6 +31,10 @@ CONNECT_S = 10.0
 KEPT_CLIENTS = 16
 _NO_KEY = "not-set"  # the SDKs insist on a key; local servers ignore it
 _OPENAI_HOST = "api.openai.com"
+_ANTHROPIC_HOST = "api.anthropic.com"
+_ELSEWHERE = ModelProfile(supported_native_tools=frozenset({WebSearchTool}), tool_deferral_mode=None)
+"""A server that speaks a vendor's dialect under a model's name need not search for tools by itself: then a hidden tool
+would be lost, so this host does it. Searching the web is only left to one that was chosen for it."""
 
 
 @dataclass
@@ -112,16 +118,19 @@ def warm(protocol: WireProtocol) -> None:
 
 
 def _model(package: RunPackage, sdk: Any) -> Model:  # noqa: ANN401 - one of two SDK clients
-    protocol = package.model_client.protocol
+    protocol, host = package.model_client.protocol, httpx2.URL(package.model_client.base_url).host
     if protocol == "anthropic_messages":
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
-        return AnthropicModel(package.model_id, provider=AnthropicProvider(anthropic_client=sdk))
-    if httpx2.URL(package.model_client.base_url).host == _OPENAI_HOST:
+        profile = None if host == _ANTHROPIC_HOST else _ELSEWHERE
+        return AnthropicModel(
+            package.model_id, provider=AnthropicProvider(anthropic_client=sdk), profile=profile
+        )
+    if host == _OPENAI_HOST:
         provider = OpenAIProvider(openai_client=sdk)
     else:
-        provider = OpenAICompatibleProvider(package.provider_id, openai_client=sdk)
+        provider = OpenAICompatibleProvider(package.provider_id, openai_client=sdk, profile=_ELSEWHERE)
     if protocol == "openai_responses":
         return OpenAIResponsesModel(package.model_id, provider=provider)
     return OpenAIChatModel(package.model_id, provider=provider)
@@ -130,6 +139,8 @@ def _model(package: RunPackage, sdk: Any) -> Model:  # noqa: ANN401 - one of two
 def _settings(package: RunPackage, model: Model) -> ModelSettings:
     settings = ModelSettings(framing_announcement="never")
     takes_budget = not model.profile.get("anthropic_disallows_budget_thinking", False)
+    if package.model_facts.reasons is False:
+        return settings  # asked to think, some servers refuse such a model's request
     picked = thinking_settings(
         package.thinking_value, package.model_client.protocol, takes_budget=takes_budget
     )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from pydantic_ai.messages import (
     DeferredToolRequestsEvent,
     FunctionToolCallEvent,
     FunctionToolResultEvent,
+    NativeToolCallPart,
+    NativeToolReturnPart,
     PartDeltaEvent,
+    PartEndEvent,
     PartStartEvent,
     TextPart,
     TextPartDelta,
@@ -25,9 +28,13 @@ from holaboss_runtime.harness.contract import ActionKind, NewOutput, PendingCall
 from holaboss_runtime.harness.host.deltas import WINDOW_S, DeltaKind, DeltaMerger
 from holaboss_runtime.harness.host.text import bounded_arguments, clip, valid_text
 from holaboss_runtime.harness.host.tools.base import HostTool, ToolOutcome
+from holaboss_runtime.harness.host.web.native import native_result
 from holaboss_runtime.permissions.model import Verdict
 
 MAX_RESULT_CHARS = 16 * 1024
+
+
+_Call = ToolCallPart | ToolReturnPart | NativeToolCallPart[Any] | NativeToolReturnPart[Any]
 
 
 class _Part(NamedTuple):
@@ -51,7 +58,7 @@ class Narrator:
     ) -> None:
         self._send = send
         self._tools = tools or {}
-        self._asked = asked or {}
+        self._asked: Mapping[str, Verdict] = {} if asked is None else asked  # filled by the gate meanwhile
         self._approved = dict(approved or {})
         self._merger = DeltaMerger()
         self._timer: asyncio.TimerHandle | None = None
@@ -81,6 +88,8 @@ class Narrator:
             self._continue(event.index, event.delta)
         elif isinstance(event, PartStartEvent):
             self._begin(event.index, event.part)
+        elif isinstance(event, PartEndEvent) and isinstance(event.part, NativeToolCallPart):
+            self._arguments[event.part.tool_call_id] = _shown_arguments(event.part)
         elif isinstance(event, FunctionToolCallEvent):
             self._tool_started(event.part)
         elif isinstance(event, FunctionToolResultEvent):
@@ -93,6 +102,11 @@ class Narrator:
             for call, kind in sorted(asked, key=lambda each: self._call_index(each[0].tool_call_id)):
                 self._tool_blocked(call, kind)
 
+    def tell_skill(self, payload: dict[str, Any]) -> None:
+        """A skill was invoked: the payload of a `skill_invocation`."""
+        self._flush()
+        self._send(RunnerEvent(event_type=RunEvent.SKILL_INVOCATION, payload=payload))
+
     def close(self) -> None:
         """Send what is still held back. Nothing may be heard afterwards."""
         self._flush()
@@ -100,6 +114,11 @@ class Narrator:
     def _begin(self, index: int, part: object) -> None:
         if isinstance(part, ToolCallPart):
             self._call_index(part.tool_call_id)
+        elif isinstance(part, NativeToolCallPart):
+            begun = cast("NativeToolCallPart[Any]", part)
+            self._tell(begun, "started", tool_args=_shown_arguments(begun))
+        elif isinstance(part, NativeToolReturnPart):
+            self._native_completed(cast("NativeToolReturnPart[Any]", part))
         elif isinstance(part, TextPart | ThinkingPart):
             kind: DeltaKind = "output" if isinstance(part, TextPart) else "thinking"
             self._parts[index] = _Part(self._new_index(), kind)
@@ -132,6 +151,15 @@ class Narrator:
         shown = _shown_arguments(call) if approved is None else bounded_arguments(approved)
         self._arguments[call.tool_call_id] = shown
         self._tell(call, "started", tool_args=shown)
+
+    def _native_completed(self, part: NativeToolReturnPart[Any]) -> None:
+        """Something the model's provider did by itself, within its answer."""
+        text, failed, details = native_result(part)
+        result = {"content": [{"type": "text", "text": text}], "details": details}
+        name, call_id = valid_text(part.tool_name), valid_text(part.tool_call_id)
+        self.tool_calls.append({"call_id": call_id, "tool_name": name, "error": failed})
+        arguments = self._arguments.pop(part.tool_call_id, {})
+        self._tell(part, "completed", tool_args=arguments, result=result, error=failed, changed_paths=[])
 
     def _tool_blocked(self, call: ToolCallPart, kind: ActionKind) -> None:
         """The call waits: for a decision, for an answer, or for whoever gives the result of a custom tool."""
@@ -174,7 +202,7 @@ class Narrator:
         facts |= {"result": result, "error": error, "changed_paths": changed}
         self._tell(part, "completed", tool_args=arguments, **facts)
 
-    def _tell(self, call: ToolCallPart | ToolReturnPart, phase: str, **facts: object) -> None:
+    def _tell(self, call: _Call, phase: str, **facts: object) -> None:
         self._flush()
         payload = {
             "phase": phase,
@@ -196,7 +224,7 @@ class Narrator:
         return self._next_index - 1
 
 
-def _shown_arguments(call: ToolCallPart) -> dict[str, Any]:
+def _shown_arguments(call: ToolCallPart | NativeToolCallPart[Any]) -> dict[str, Any]:
     try:
         return bounded_arguments(call.args_as_dict(raise_if_invalid=True))
     except (ValueError, AssertionError):

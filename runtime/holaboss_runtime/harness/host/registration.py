@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic_ai import CallDeferred, RunContext, Tool, ToolReturn
+from pydantic_ai import BinaryContent, CallDeferred, RunContext, Tool, ToolReturn
 
 from holaboss_runtime.harness.contract import CustomTool, RunPackage
 from holaboss_runtime.harness.host.gate import ToolGate
 from holaboss_runtime.harness.host.tools.base import HostTool
 from holaboss_runtime.harness.host.toolset import Toolset
 
+TOOL_SEARCH = "search_tools"
+"""The agent loop's own, by which hidden tools are found."""
+
 
 def register_tools(package: RunPackage, tools: Toolset, gate: ToolGate) -> list[Tool[object]]:
     """In the order of the toolset. A custom tool cannot take the name of one of these."""
     own = [_own(tool, gate, mounts=bool(package.mounts)) for tool in tools.values()]
-    return [*own, *(_custom(tool, gate) for tool in package.custom_tools if tool.name not in tools)]
+    taken = {*tools, TOOL_SEARCH}
+    return [*own, *(_custom(tool, gate) for tool in package.custom_tools if tool.name not in taken)]
 
 
 def _own(tool: HostTool, gate: ToolGate, *, mounts: bool) -> Tool[object]:
@@ -23,7 +27,8 @@ def _own(tool: HostTool, gate: ToolGate, *, mounts: bool) -> Tool[object]:
         outcome = await gate.execute(context.tool_call_id or "", tool.name, arguments)
         if tool.waits is not None and not outcome.error:
             raise CallDeferred
-        return ToolReturn(return_value=outcome.text, metadata=outcome)
+        pictures = [BinaryContent(one.content, media_type=one.media_type) for one in outcome.pictures]
+        return ToolReturn(return_value=outcome.text, content=pictures or None, metadata=outcome)
 
     description = (
         f"{tool.description} {tool.note_on_mounts}" if mounts and tool.note_on_mounts else tool.description

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from pydantic_ai import Agent, AgentRetries, AgentRun, DeferredToolRequests
 from pydantic_ai.messages import ModelResponse
@@ -11,6 +11,8 @@ from pydantic_ai.usage import UsageLimits
 
 from holaboss_client.events import RunEvent
 from holaboss_runtime.harness.contract import HistoryEntry, PendingCall, RunnerEvent, RunPackage, RunResult
+from holaboss_runtime.harness.host.answer_bound import AnswerBound
+from holaboss_runtime.harness.host.attachments import Part, render_attachments
 from holaboss_runtime.harness.host.commands import CommandRunner
 from holaboss_runtime.harness.host.decisions import Resumption
 from holaboss_runtime.harness.host.failures import AnswerCutOffError, RunTimeoutError, failure_payload
@@ -20,7 +22,10 @@ from holaboss_runtime.harness.host.models import ModelClients
 from holaboss_runtime.harness.host.narrator import Narrator
 from holaboss_runtime.harness.host.registration import register_tools
 from holaboss_runtime.harness.host.sandbox import LocalSandbox, Watch
+from holaboss_runtime.harness.host.skills import RunSkills, SkilledSandbox
+from holaboss_runtime.harness.host.tools.question import take_up_tasks
 from holaboss_runtime.harness.host.toolset import Toolset
+from holaboss_runtime.harness.host.web.native import native_capabilities, with_native_settings
 
 Output = str | DeferredToolRequests
 
@@ -46,11 +51,14 @@ class HostRun:
     ) -> None:
         self._package = package
         self._clients = clients
+        self._commands = commands
         self._tools = tools
-        self._sandbox = LocalSandbox(commands, tools, watch)
+        self._skills = RunSkills(package, tools, lambda payload: self._narrator.tell_skill(payload))
+        self._sandbox = SkilledSandbox(LocalSandbox(commands, tools, watch), self._skills)
         self._remembered = read_history(package.history)
         self._resumption = Resumption(open_calls(self._remembered), package.decisions, tools)
         approvals = self._resumption.approvals
+        self._bound = AnswerBound()
         self._gate = ToolGate(self._sandbox, package.permissions, approvals)
         approved = {approval.call_id: approval.tool_args for approval in approvals}
         self._narrator = Narrator(send, tools, self._gate.asked, approved)
@@ -80,43 +88,53 @@ class HostRun:
     async def _converse(self) -> None:
         package, resumption = self._package, self._resumption
         self._sandbox.provision(package)
+        await self._skills.load()
+        self._skills.open_approved(approval.tool_name for approval in resumption.approvals)
+        await take_up_tasks(package)
+        attached = await render_attachments(package, self._commands)
         async with self._clients.model(package) as (model, settings):
             agent: Agent[object, Output] = Agent(
                 model,
                 output_type=[str, DeferredToolRequests],
                 instructions=package.system_prompt or None,
                 tools=register_tools(package, self._tools, self._gate),
+                capabilities=native_capabilities(package),
                 retries=RETRIES,
                 name="holaboss",
             )
             async with agent.iter(
-                self._prompt(),
+                self._prompt(attached),
                 message_history=self._remembered if resumption else close_open_calls(self._remembered),
                 deferred_tool_results=resumption.results() if resumption else None,
-                model_settings=settings,
+                model_settings=with_native_settings(package, settings),
                 usage_limits=UsageLimits(request_limit=package.limits.request_limit),
             ) as agent_run:
                 self._agent_run = agent_run
                 await self._follow(agent_run)
 
-    def _prompt(self) -> str | list[str] | None:
+    def _prompt(self, attached: Sequence[Part]) -> str | Sequence[Part] | None:
         """What the person says in this run, after the results of resumed calls when there are any."""
-        package = self._package
-        said = [text for text in (*package.context_messages, package.instruction) if text]
+        quoted = self._skills.quoted
+        before = [text for text in self._package.context_messages if text]
+        after = [text for text in (*quoted.sections, quoted.instruction) if text]
+        said: list[Part] = [*before, *attached, *after]
         if said:
-            return said if package.context_messages else said[0]
+            return said if before or attached or quoted.sections else after[0]
         return None if self._resumption else GO_ON
 
     async def _follow(self, agent_run: AgentRun[object, Output]) -> None:
         async for node in agent_run:
             if Agent.is_model_request_node(node):
                 self._narrator.begin_response()
+                self._bound.begin_response()
                 async with node.stream(agent_run.ctx) as events:
                     async for event in events:
+                        self._bound.hear(event)
                         self._narrator.hear(event)
                         await self._drain()
             elif Agent.is_call_tools_node(node):
                 _check_complete(node.model_response)
+                self._gate.admit(node.model_response)
                 async with node.stream(agent_run.ctx) as events:
                     async for event in events:
                         self._narrator.hear(event)

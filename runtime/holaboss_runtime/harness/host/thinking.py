@@ -66,7 +66,9 @@ def thinking_settings(value: str | None, protocol: WireProtocol, *, takes_budget
         return {"thinking": False}
     raw = (value or "").strip()
     label = raw if raw.lower() == "max" and protocol == "openai_chat" else thinking.level
-    return {"openai_reasoning_effort": label}
+    effort = {"openai_reasoning_effort": label}
+    # This dialect thinks in silence unless it is asked to tell.
+    return effort | {"openai_reasoning_summary": "auto"} if protocol == "openai_responses" else effort
 
 
 def _anthropic_settings(thinking: Thinking, *, takes_budget: bool) -> dict[str, Any]:

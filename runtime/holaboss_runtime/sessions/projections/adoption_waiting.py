@@ -23,6 +23,7 @@ _ACTION_STATUSES = frozenset(
         pending_actions.DENIED,
         pending_actions.ANSWERED,
         pending_actions.CANCELLED,
+        pending_actions.EXPIRED,
     }
 )
 
@@ -129,4 +130,7 @@ def _action(session_id: str, row: Fields, now: str) -> Fields:
         "input_hash": hashlib.sha256(text.encode()).hexdigest(),
         "requested_at": time_of(row.get("requested_at")) or now,
         "output": encode_optional(row.get("output")),
+        "reason": columns["reason"] or "",
+        "expires_at": time_of(row.get("expires_at")),
+        "edited_input": encode_optional(object_of(row.get("edited_input")) or None),
     }

@@ -68,7 +68,12 @@ ACTION_COLUMNS = (
     "decided_at",
     "decision_event_id",
     "note",
+    "reason",
+    "expires_at",
 )
+ACTION_VALUES = ("input", "output", "edited_input")
+"""Not the rules that were offered with a request: a file must not be able to offer a person any."""
+
 _SCOPES = {
     WORKSPACE: "session_execution_hand",
     SUBSTRATE: "agent_shared_substrate",
@@ -151,8 +156,8 @@ def resource_document(resource: Row) -> Fields:
 
 def action_document(row: Row) -> Fields:
     document = {camel(name): row[name] for name in ACTION_COLUMNS}
-    output = None if row["output"] is None else json.loads(row["output"])
-    return document | {"input": json.loads(row["input"]), "output": output}
+    values = {name: None if row[name] is None else json.loads(row[name]) for name in ACTION_VALUES}
+    return document | {camel(name): value for name, value in values.items()}
 
 
 def action_row(document: Row) -> Fields:

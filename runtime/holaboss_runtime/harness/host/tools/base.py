@@ -11,7 +11,9 @@ from pydantic import BaseModel, ConfigDict
 
 from holaboss_runtime.harness.contract import ActionKind, NewOutput, RunPackage
 from holaboss_runtime.harness.host.commands import CommandRunner
+from holaboss_runtime.harness.host.spill import Spill
 from holaboss_runtime.harness.host.tools.places import PRIVATE_FOLDER, Areas, Place, PlaceError
+from holaboss_runtime.harness.host.tools.seen import SeenFiles
 from holaboss_runtime.permissions.model import CallFacts
 
 SKIPPED_FOLDERS = frozenset({".git", PRIVATE_FOLDER, "node_modules", ".venv"})
@@ -23,9 +25,18 @@ class ToolInput(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image for the model, as it is in its file."""
+
+    content: bytes = field(repr=False)
+    media_type: str
+
+
 @dataclass(frozen=True)
 class ToolOutcome:
-    """What the model reads (`text`), and what the runtime is told beside it. `changed_paths` lie in the workspace.
+    """What the model reads (`text`) and sees (`pictures`), and what the runtime is told beside it. `changed_paths`
+    lie in the workspace.
 
     `details` are for whoever shows the call: JSON, bounded by the tool. `outputs` are things worth finding again.
     `refused` is set by the gate alone: the rule that kept the call from happening.
@@ -38,6 +49,7 @@ class ToolOutcome:
     details: dict[str, Any] = field(default_factory=dict[str, Any])
     outputs: tuple[NewOutput, ...] = ()
     refused: str | None = None
+    pictures: tuple[Picture, ...] = ()
 
 
 class ToolError(Exception):
@@ -46,15 +58,22 @@ class ToolError(Exception):
 
 @dataclass(frozen=True)
 class Workspace:
-    """What a tool works with: the places it may reach, the runner of its commands, and the run it belongs to."""
+    """What a tool works with: the places it may reach, the runner of its commands, the run it belongs to, and what
+    that run has seen of files."""
 
     areas: Areas
     commands: CommandRunner
     package: RunPackage
+    seen: SeenFiles = field(default_factory=SeenFiles)
 
     @property
     def root(self) -> Path:
         return self.areas.workspace.root
+
+    @property
+    def spill(self) -> Spill:
+        """Where results too long for a model are kept."""
+        return Spill(self.root, self.package.session_id)
 
     def locate(self, path: str, *, for_writing: bool = False) -> Place:
         """The real place behind what a model wrote. Raises `ToolError` when it leads anywhere it must not."""
@@ -62,6 +81,13 @@ class Workspace:
             return self.areas.locate(path, for_writing=for_writing)
         except PlaceError as error:
             raise ToolError(str(error)) from error
+
+    def named(self, path: str) -> str:
+        """The same for whoever judges the path: as it is shown, or as it was written where it leads nowhere."""
+        try:
+            return self.areas.locate(path).shown
+        except (PlaceError, OSError, ValueError, TypeError):
+            return path
 
 
 ToolFunction = Callable[[Workspace, Any], Awaitable[ToolOutcome]]

@@ -2,77 +2,39 @@
 
 from __future__ import annotations
 
-import asyncio
-import fnmatch
-import os
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from typing import Any, Literal
 
 from pydantic import Field
 
-from holaboss_runtime.harness.host.tools.base import (
-    SKIPPED_FOLDERS,
-    HostTool,
-    ToolError,
-    ToolInput,
-    ToolOutcome,
-    Workspace,
-)
-
-MAX_VISITED = 200_000
+from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.tools.searching import report, search, shown_path
+from holaboss_runtime.permissions.model import CallFacts
 
 
 class FindInput(ToolInput):
-    pattern: str = Field(min_length=1, max_length=500, description="Glob such as *.md or src/**/test_*.py")
+    pattern: str = Field(
+        min_length=1, max_length=500, description="Glob such as *.md, src/**/test_*.py or *.{png,jpg}"
+    )
     path: str = Field(default=".", description="Folder to search, relative to the workspace")
-    limit: int = Field(default=500, ge=1, le=5000, description="Most files to return")
+    kind: Literal["file", "folder", "any"] = Field(default="file", description="What to look for")
+    hidden: bool = Field(default=False, description="Find hidden ones too")
+    no_ignore: bool = Field(default=False, description="Find what .gitignore leaves out too")
+    limit: int = Field(default=500, ge=1, le=5000, description="Most to return")
 
 
 async def find(workspace: Workspace, request: FindInput) -> ToolOutcome:
-    return await asyncio.to_thread(_find, workspace, request)
-
-
-def _find(workspace: Workspace, request: FindInput) -> ToolOutcome:
     place = workspace.locate(request.path)
-    top = place.path
-    if not top.is_dir():
+    if not place.path.is_dir():
         raise ToolError(f"{place.shown} is not a folder.")
-    pattern = request.pattern.removeprefix("./").split("/")
-    found: list[str] = []
-    for visited, path in enumerate(_files(top)):
-        if _matches(path.relative_to(top).parts if len(pattern) > 1 else (path.name,), pattern):
-            found.append(place.name_of(path))
-        if len(found) > request.limit or visited > MAX_VISITED:
-            found[request.limit :] = ["[there are more; narrow the pattern]"]
-            break
-    return ToolOutcome("\n".join(found) or "No files match.")
+    question = request.model_dump(exclude={"path"}) | {"what": "find"}
+    place, found = await search(workspace, request.path, question)
+    lines = [shown_path(place, item["path"]) for item in found.items]
+    notes = found.notes(more="there are more; narrow the pattern or raise limit")
+    return ToolOutcome(report(lines, notes, "No files match."), error=found.timed_out and not lines)
 
 
-def _matches(names: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether the parts of a path match those of a glob: `*` stays within a name, `**` spans any number of them.
-
-    Going back to the newest `**` is enough, so no pattern of a model can make this take long.
-    """
-    at = place = restart = 0
-    spanning: int | None = None
-    while at < len(names):
-        if place < len(pattern) and pattern[place] == "**":
-            spanning, restart = place, at
-            place += 1
-        elif place < len(pattern) and fnmatch.fnmatchcase(names[at], pattern[place]):
-            at, place = at + 1, place + 1
-        elif spanning is not None:
-            restart += 1
-            at, place = restart, spanning + 1
-        else:
-            return False
-    return all(piece == "**" for piece in pattern[place:])
+def _about(arguments: dict[str, Any]) -> CallFacts:
+    return CallFacts("find", reads=(arguments.get("path", "."),), read_only=True)
 
 
-def _files(top: Path) -> Iterator[Path]:
-    for folder, folders, names in os.walk(top):
-        folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
-        yield from (Path(folder, name) for name in sorted(names))
-
-
-FIND = HostTool("find", "List files whose name matches a glob.", FindInput, find)
+FIND = HostTool("find", "List files whose name matches a glob.", FindInput, find, about=_about)

@@ -1,77 +1,76 @@
 """`grep`: search file contents.
 
-It runs the system's `grep` like any other command: contained, with a time limit and stoppable. A pattern
-from a model must not run in this process, where one that backtracks for ever could not be stopped.
+The search runs in a process of its own, where an expression of a model that backtracks for ever can be stopped.
 """
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 from pydantic import Field
 
-from holaboss_runtime.containment.bubblewrap import View
-from holaboss_runtime.harness.host.tools.base import (
-    SKIPPED_FOLDERS,
-    HostTool,
-    ToolError,
-    ToolInput,
-    ToolOutcome,
-    Workspace,
-)
+from holaboss_runtime.harness.host.search.globs import TYPES
+from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, ToolOutcome, Workspace
 from holaboss_runtime.harness.host.tools.places import Place
-
-TIMEOUT_S = 30.0
-MAX_LINE_CHARS = 400
+from holaboss_runtime.harness.host.tools.searching import report, search, shown_path
+from holaboss_runtime.permissions.model import CallFacts
 
 
 class GrepInput(ToolInput):
-    pattern: str = Field(min_length=1, description="POSIX extended regular expression")
+    pattern: str = Field(min_length=1, max_length=2000, description="Regular expression, for each line")
     path: str = Field(default=".", description="File or folder to search, relative to the workspace")
-    glob: str | None = Field(default=None, description="Only files with a name like this, for example *.py")
+    glob: str | None = Field(
+        default=None, max_length=500, description="Only files like this: *.py or src/**/*.{ts,tsx}"
+    )
+    type: str | None = Field(default=None, description="Only files of this type: py, js, ts, md, json, …")
     ignore_case: bool = False
     literal: bool = Field(default=False, description="Take the pattern as plain text")
+    multiline: bool = Field(default=False, description="Let a match span lines")
     context: int = Field(default=0, ge=0, le=20, description="Lines to show around each match")
-    limit: int = Field(default=200, ge=1, le=2000, description="Most lines to return")
+    output: Literal["lines", "files", "count"] = Field(
+        default="lines", description="Matching lines, or only the files, or how many lines in each file"
+    )
+    hidden: bool = Field(default=False, description="Search hidden files too")
+    no_ignore: bool = Field(default=False, description="Search what .gitignore leaves out too")
+    limit: int = Field(default=200, ge=1, le=2000, description="Most lines (or files) to return")
 
 
 async def grep(workspace: Workspace, request: GrepInput) -> ToolOutcome:
-    place = workspace.locate(request.path)
-    if not place.path.exists():
-        raise ToolError(f"{place.shown} does not exist.")
-    view = View(place.area.root, writable=False)
-    inside = place.path.relative_to(view.folder).as_posix()
-    arguments = _arguments(request, f"./{inside}" if inside != "." else inside)
-    result = await workspace.commands.run(view, arguments, TIMEOUT_S)
-    if result.exit_code is None:
-        raise ToolError(f"The search took longer than {TIMEOUT_S:g} seconds. Narrow the path or the pattern.")
-    if result.exit_code > 1 and not result.output.strip():
-        raise ToolError("The search failed.")
-    if result.exit_code == 1 and not result.output:
-        return ToolOutcome("No matches.", containment=result.containment)
-    lines = [_shown(line, place, view)[:MAX_LINE_CHARS] for line in result.output.splitlines()]
-    if len(lines) > request.limit:
-        lines = [*lines[: request.limit], f"[{len(lines) - request.limit} more lines]"]
-    error = result.exit_code > 1 and lines[0].startswith("grep: ")  # 2 with matches: a file was unreadable
-    return ToolOutcome("\n".join(lines), error=error, containment=result.containment)
+    if request.type is not None and request.type not in TYPES:
+        raise ToolError(f"There is no type {request.type[:50]!r}. Known are {', '.join(TYPES)}.")
+    if "\0" in request.pattern:  # files with one are binary, so nothing could match
+        raise ToolError("The pattern contains a character that cannot be used here.")
+    question = request.model_dump(exclude={"path"}) | {"what": "grep"}
+    place, found = await search(workspace, request.path, question)
+    lines = [line for item in found.items for line in _lines(place, item, request)]
+    more = f"there are more than {request.limit}; narrow the search or raise limit"
+    notes = found.notes(more=more)
+    if not lines and found.summary.get("binary") and place.path.is_file():
+        notes.append(f"[{place.shown} is a binary file]")
+    return ToolOutcome(report(lines, notes, "No matches."), error=found.timed_out and not lines)
 
 
-def _shown(line: str, place: Place, view: View) -> str:
-    """A line of output with the path as the model knows it; without mounts that is just the path without `./`."""
-    if place.in_workspace or not line.startswith("./"):
-        return line.removeprefix("./")
-    start = f"./{place.area.root.name}" if place.area.root != view.folder else "."
-    return place.name_of(place.area.root) + line.removeprefix(start)
+def _lines(place: Place, item: dict[str, Any], request: GrepInput) -> list[str]:
+    path = shown_path(place, item["path"])
+    if request.output == "files":
+        return [path]
+    if request.output == "count":
+        return [f"{path}:{item['count']}"]
+    shown: list[str] = []
+    for group in item["groups"]:
+        shown += [
+            f"{path}{':' if hit else '-'}{number}{':' if hit else '-'}{text}" for number, text, hit in group
+        ]
+        if request.context:
+            shown.append("--")
+    return shown[:-1] if request.context else shown
 
 
-def _arguments(request: GrepInput, target: str) -> list[str]:
-    arguments = ["grep", "-r", "-n", "-H", "-I", "-s", "-F" if request.literal else "-E"]
-    arguments += [f"--exclude-dir={name}" for name in sorted(SKIPPED_FOLDERS)]
-    if request.glob:
-        arguments.append(f"--include={request.glob}")
-    if request.ignore_case:
-        arguments.append("-i")
-    if request.context:
-        arguments.append(f"-C{request.context}")
-    return [*arguments, "-e", request.pattern, "--", target]
+def _about(arguments: dict[str, Any]) -> CallFacts:
+    """A search of hidden files reads those that hold secrets, wherever they are below."""
+    path = arguments.get("path", ".")
+    reads = (path, f"{path}/.env") if arguments.get("hidden") else (path,)
+    return CallFacts("grep", reads=reads, read_only=True)
 
 
-GREP = HostTool("grep", "Search the content of files for a pattern.", GrepInput, grep)
+GREP = HostTool("grep", "Search the content of files for a pattern.", GrepInput, grep, about=_about)

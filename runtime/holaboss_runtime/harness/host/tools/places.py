@@ -8,9 +8,10 @@ from pathlib import Path, PurePosixPath
 
 from holaboss_runtime.errors import DomainError
 from holaboss_runtime.harness.contract import Mount
-from holaboss_runtime.workspace.paths import resolve_inside
+from holaboss_runtime.workspace.paths import plain_name, resolve_inside
 
 PRIVATE_FOLDER = ".holaboss"
+PRIVATE_FOLDERS = frozenset({PRIVATE_FOLDER, ".openboa"})
 WORKSPACE = ("workspace",)
 Parts = tuple[str, ...]
 
@@ -78,10 +79,12 @@ class Areas:
                 raise PlaceError(error.detail) from error
             raise PlaceError(f"{path[:200]!r} leads out of {area.name_of(area.root)}.") from error
         place = Place(found, area)
-        parts = [part.casefold() for part in found.relative_to(area.root).parts]
-        if PRIVATE_FOLDER in parts[:1]:
-            raise PlaceError(f"{PRIVATE_FOLDER} belongs to the runtime and is not accessible.")
-        if for_writing and ".git" in parts:
+        real, given = found.relative_to(area.root).parts, PurePosixPath(inside).parts
+        names = [[plain_name(name) for name in parts] for parts in (real, given)]
+        for first in (parts[0] for parts in names if parts):
+            if first in PRIVATE_FOLDERS:
+                raise PlaceError(f"{first} belongs to the runtime and is not accessible.")
+        if for_writing and any(".git" in parts for parts in names):
             raise PlaceError("Files of git are not written directly; use git commands.")
         if for_writing and not area.writable:
             raise PlaceError(f"{place.shown} can only be read.")

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 
 from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, ToolOutcome, Workspace
-from holaboss_runtime.harness.host.tools.files import diff_summary, read_text, replace_text
+from holaboss_runtime.harness.host.tools.files import (
+    change_of,
+    in_the_style_of,
+    known_content,
+    replace_text,
+    text_of,
+)
+from holaboss_runtime.permissions.model import CallFacts
 
 
 class WriteInput(ToolInput):
@@ -25,20 +32,28 @@ def _write(workspace: Workspace, request: WriteInput) -> ToolOutcome:
     path, shown = place.path, place.shown
     if path == workspace.root or path.is_dir():
         raise ToolError(f"{shown} is a folder.")
-    existed = path.exists()
-    before = _previous(path, shown) if existed else ""
-    replace_text(path, shown, request.content)
-    summary = diff_summary(shown, before, request.content)
+    previous = known_content(workspace, place)
+    before = _text(previous, shown)
+    after = in_the_style_of(before, request.content)
+    replace_text(workspace, place, after)
+    change = change_of(shown, before, after)
+    verb = "Created" if previous is None else "Replaced"
     changed = (shown,) if place.in_workspace else ()
-    return ToolOutcome(f"{'Replaced' if existed else 'Created'} {shown}: {summary}", changed_paths=changed)
+    return ToolOutcome(f"{verb} {shown}: {change.summary}", changed_paths=changed, details=change.details)
 
 
-def _previous(path: Path, shown: str) -> str:
-    """The text that is about to be replaced; empty when it was not text."""
+def _text(content: bytes | None, shown: str) -> str:
+    """The text that is about to be replaced; empty when there was none."""
     try:
-        return read_text(path, shown)
+        return "" if content is None else text_of(content, shown)
     except ToolError:
         return ""
 
 
-WRITE = HostTool("write", "Create a file or replace its whole content.", WriteInput, write, alone=True)
+def _about(arguments: dict[str, Any]) -> CallFacts:
+    return CallFacts("write", writes=(arguments["path"],), read_only=False)
+
+
+WRITE = HostTool(
+    "write", "Create a file or replace its whole content.", WriteInput, write, alone=True, about=_about
+)

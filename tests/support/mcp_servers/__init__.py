@@ -1,0 +1,1 @@
+"""MCP servers that misbehave on purpose, and where the real ones are installed."""
