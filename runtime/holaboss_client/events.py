@@ -30,8 +30,8 @@ class RunEvent(StrEnum):
       granted_tools_expected`; a completed one also `widening_scope` (run), `managed_tools, granted_tools,
       active_granted_tools, managed_commands, granted_commands, active_granted_commands, workspace_boundary_override,
       args, error, error_message`
-    - RUN_NOTICE: `code, message`: something a person may want to know while the run goes on, such as an MCP server that is
-      left out (`mcp_server_unavailable`, with `mcp_server_id, state`)
+    - RUN_NOTICE: `code, message`: something a person may want to know while the run goes on, such as an MCP server that
+      is left out (`mcp_server_unavailable`, `mcp_needs_consent`, with `mcp_server_id, state`)
     - RUN_RETRYING: `attempt` (1 is the first repetition), `attempts` (how many there may be, the very first included),
       `delay_s`, `message`
     - RUN_COMPLETED: `status` (success, paused, waiting_user), `usage`

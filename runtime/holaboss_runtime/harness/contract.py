@@ -269,8 +269,8 @@ class RunResult(ContractModel):
 
 
 class AdapterCapabilities(ContractModel):
-    """What an executor can do at all. The runner never hands it what it cannot use: without `supports_waiting_user` what
-    would be asked is refused, without the others skills and MCP servers stay out of the package."""
+    """What an executor can do at all. The runner never hands it what it cannot use: without `supports_waiting_user`
+    what would be asked is refused, without the others skills and MCP servers stay out of the package."""
 
     supports_waiting_user: bool = False
     supports_skills: bool = False
@@ -282,8 +282,8 @@ class AdapterCapabilities(ContractModel):
 class PrepPlan(ContractModel):
     """What the runner has to do before a run; it does nothing else.
 
-    Staging copies skills or commands of the workspace into `RunPackage.staged_dir`, for executors that look for them in a
-    folder of their own.
+    Staging copies skills or commands of the workspace into `RunPackage.staged_dir`, for executors that look for them in
+    a folder of their own.
     """
 
     stage_workspace_skills: bool = False

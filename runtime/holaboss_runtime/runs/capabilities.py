@@ -1,7 +1,7 @@
 """What a run can do, evaluated once when it starts: the tools it is given, and the manifest that says so.
 
-Both come from the same package the executor gets, so nothing can be promised that does not exist. A tool that is forbidden
-whatever its arguments is taken out; one that may be refused for some arguments stays.
+Both come from the same package the executor gets, so nothing can be promised that does not exist. A tool that is
+forbidden whatever its arguments is taken out; one that may be refused for some arguments stays.
 """
 
 from __future__ import annotations

@@ -77,10 +77,8 @@ class Executor:
     tool_names: tuple[str, ...]
     secrets: frozenset[str]
     runtime_tools: tuple[RuntimeTool, ...] = ()
-    capabilities: AdapterCapabilities = AdapterCapabilities(
-        supports_waiting_user=True, supports_skills=True, supports_mcp=True
-    )
-    plan: PrepPlan = PrepPlan(prepare_mcp_tooling=True)
+    capabilities: AdapterCapabilities = field(default_factory=AdapterCapabilities)
+    plan: PrepPlan = field(default_factory=PrepPlan)
 
     @property
     def all_tools(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Copies of skills and commands for executors that look for them in a folder of their own.
 
-Only what a prep plan asks for is copied, into `.holaboss/staged/<harness>/{skills,commands}`, and anew for each run: what
+Only what a prep plan asks for is copied, into `.holaboss/staged/<harness>/{skills,commands}`, anew for each run: what
 was staged before is gone. A command is a `commands/<id>.md` of the workspace.
 """
 

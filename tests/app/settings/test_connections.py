@@ -128,6 +128,23 @@ def test_another_command_is_shown_beside_the_one_that_was_allowed(at: Connection
     assert acts(card) == {Act.ALLOW, Act.STOP_ALLOWING}
 
 
+def test_a_command_that_changes_under_the_pointer_has_to_be_looked_at(at: ConnectionsDesk) -> None:
+    at.look(local(state="needs_consent", consent="needed"))
+    other = local(state="needs_consent", consent="needed")
+    other["consent"] |= {"fingerprint": "e" * 64, "command_text": "rm -rf /"}
+    at.servers.servers_of["w1"] = [other]
+    at.hear()
+    card = at.connection("files")
+    assert card.what.toPlainText() == "rm -rf /"
+    allow = card.buttons[Act.ALLOW]
+    assert not allow.isEnabled()
+    card._settling.stop()
+    card._settling.timeout.emit()
+    assert allow.isEnabled()
+    at.press("files", Act.ALLOW)
+    assert at.requests("/files/consent") == [("POST", {"fingerprint": "e" * 64})]
+
+
 def test_what_is_allowed_can_be_taken_back(at: ConnectionsDesk) -> None:
     at.look(local(state="ready", **tools(2)))
     at.press("files", Act.STOP_ALLOWING)

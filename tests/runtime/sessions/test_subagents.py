@@ -19,7 +19,7 @@ from holaboss_runtime.harness.contract import RunPackage
 from holaboss_runtime.harness.toolbox import Caller, ToolAnswer
 from holaboss_runtime.sessions.orchestrator import SUBAGENTS_AT_ONCE
 from holaboss_runtime.sessions.subagent_reports import COALESCE_S, RESULT_CHARS
-from holaboss_runtime.sessions.subagents import DELEGATING_KINDS, MOST_LIVE
+from holaboss_runtime.sessions.subagents import DELEGATING_KINDS, MOST_LIVE, Task
 from holaboss_runtime.store.clock import from_now
 from holaboss_runtime.store.subagents import SubagentRecord
 from tests.runtime.sessions.core import WORKSPACE, Core, running_core
@@ -399,6 +399,47 @@ async def test_a_question_that_was_answered_meanwhile_is_no_news(office: Office)
     await office.at_rest()
     [told] = office.results()
     assert {one["status"] for one in told.payload["children"]} == {"completed"}
+
+
+async def test_what_works_again_is_not_told_as_waiting(office: Office) -> None:
+    going = asyncio.Event()
+
+    async def asks_and_works(stage: Stage) -> None:
+        if stage.decision() is not None:
+            await going.wait()
+        await ask_colour(stage)
+
+    office.hold("slow")
+    office.scripts["paint"] = office.scripts[""] = asks_and_works
+    child, _ = await office.hand_out("paint", "slow")
+    await office.until(child, "waiting_on_user")
+    [action] = office.core.records.actions.open(child)
+    said = {"request_id": action.id, "output": "Blue"}
+    office.core.sessions.control.append(child, AppendEvent(type=Event.USER_CUSTOM_TOOL_RESULT, payload=said))
+    await office.until(child, "running")
+    assert office.core.sessions.reports.deliver(from_now(COALESCE_S + 1)) == 0
+    assert [one.report_due_at for one in office.children()] == [None, None]
+    going.set()
+    office.release("slow")
+    await office.core.until(lambda: not any(one.live or one.report_due_at for one in office.children()))
+    await office.at_rest()
+
+
+async def test_news_wait_for_what_runs_and_go_with_what_is_queued(tmp_path: Path) -> None:
+    core = Core(tmp_path)  # nothing runs that was not asked for
+    try:
+        core.sessions.directory.create(CreateSession(workspace_id=WORKSPACE, session_id="s1"))
+        [child] = core.sessions.subagents.delegate("s1", "no-input", [Task(goal="count the doors")])
+        await core.sessions.waker.wake(child.subagent_id)
+        later = from_now(60)
+        core.send("hello")
+        assert core.records.subagents.ready_owners(later) == []
+        assert core.records.subagents.ready_owners(later, early=True) == ["s1"]
+        claim = core.sessions.waker.claim_next("s1")
+        assert claim is not None
+        assert core.records.subagents.ready_owners(later, early=True) == []
+    finally:
+        await core.close()
 
 
 async def test_cancelling_stops_the_run_and_is_final(office: Office) -> None:

@@ -38,8 +38,9 @@ async def client(runtime: RuntimeProcess) -> AsyncIterator[RuntimeClient]:
 
 
 async def runtime_is_warm(client: RuntimeClient) -> None:
-    while not (await client.status()).harness_ready:  # noqa: ASYNC110 — it is another process that gets ready
-        await asyncio.sleep(0.02)
+    async with asyncio.timeout(PATIENCE_S):
+        while not (await client.status()).harness_ready:  # noqa: ASYNC110 — it is another process that gets ready
+            await asyncio.sleep(0.02)
 
 
 async def begin(client: RuntimeClient, command: str) -> t.Terminal:

@@ -137,8 +137,9 @@ async def test_text_is_decoded_whatever_it_is_cut_into(rig: Rig) -> None:
 
 async def test_a_flood_is_kept_in_bounds_and_says_what_is_missing(rig: Rig) -> None:
     started = await rig.start("yes 0123456789012345678901234567890123456789")
-    while not (now := rig.terminals.get(started.terminal_id)).dropped_event_seq:
-        await rig.terminals.wait(started.terminal_id, now.last_event_seq, 20, 0.01)
+    async with asyncio.timeout(PATIENCE_S):
+        while not (now := rig.terminals.get(started.terminal_id)).dropped_event_seq:
+            await rig.terminals.wait(started.terminal_id, now.last_event_seq, 20, 0.01)
     closed = await rig.terminals.close_one(started.terminal_id)
     page = rig.terminals.events(started.terminal_id, limit=1_000)
 
@@ -164,8 +165,14 @@ async def test_closing_ends_what_does_not_want_to_end(rig: Rig) -> None:
 
 
 @BOTH
+async def test_a_plain_program_finds_its_terminal(rig: Rig) -> None:
+    started = await rig.start("stty size </dev/tty", cols=77, rows=11)
+    assert await rig.said(started.terminal_id) == "11 77\r\n"
+
+
+@BOTH
 async def test_what_stays_behind_ends_with_the_program(rig: Rig) -> None:
-    started = await rig.start("(setsid nohup sleep 304 >/dev/null 2>&1 &); echo out")
+    started = await rig.start("(setsid nohup sleep 304 >/dev/null 2>&1 &); sleep 0.3; echo out")
     assert "out" in await rig.said(started.terminal_id)
     assert not ours("sleep 304")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
 from holaboss_app.panes.settings import connection_words as words
@@ -28,6 +28,8 @@ class Act(StrEnum):
     SHOW_LOG = "show-log"
 
 
+SETTLING_MS: Final = 1_000
+"""A command that changes under the pointer cannot be allowed before it could be read."""
 _MAIN: Final = frozenset({Act.ALLOW, Act.SIGN_IN})
 """What somebody waits for: these stand out."""
 
@@ -46,8 +48,10 @@ class ConnectionCard(QFrame):
         self.setProperty("surface", "card")
         self.view = view
         self._busy = False
+        self._settling = QTimer(self, singleShot=True, interval=SETTLING_MS)
+        self._settling.timeout.connect(self._arrange)
         self._build_head()
-        self.what = ReadText("connection-what", "", lines=6)
+        self.what = ReadText("connection-what", "", lines=24)
         self.warning = Notice()
         self.warning.setObjectName("connection-warning")
         self.earlier = ReadText("connection-earlier", self.tr("The command that was allowed before"), lines=4)
@@ -127,6 +131,8 @@ class ConnectionCard(QFrame):
 
     def show_view(self, view: McpServerView) -> None:
         """Take over how it is now; what is unfolded stays unfolded."""
+        if _fingerprint(view) != _fingerprint(self.view) and self.isVisible():
+            self._settling.start()
         self.view = view
         state = words.state_words(view)
         self._name.setText(words.breakable(view.name))
@@ -192,6 +198,8 @@ class ConnectionCard(QFrame):
             button.setAccessibleName(f"{titles[act]}: {view.name}")
             button.setVisible(act in wanted)
             button.setEnabled(not self._busy or act is Act.SHOW_LOG)
+        if self._settling.isActive():
+            self.buttons[Act.ALLOW].setEnabled(False)
         self.show_tools.setVisible(bool(view.tools))
         self.show_tools.setText(words.tools_title(view, shown=not self.tools.isHidden()))
         self.show_tools.setAccessibleName(f"{self.show_tools.text()}: {view.name}")
@@ -222,6 +230,10 @@ class ConnectionCard(QFrame):
     def _toggle_tools(self) -> None:
         self.tools.setVisible(self.tools.isHidden())
         self._arrange()
+
+
+def _fingerprint(view: McpServerView) -> str:
+    return view.consent.fingerprint if view.consent is not None else ""
 
 
 def wanted_acts(view: McpServerView) -> frozenset[Act]:

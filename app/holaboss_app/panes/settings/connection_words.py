@@ -98,7 +98,8 @@ def warning(view: McpServerView) -> str:
     if view.state != "needs_consent" or view.consent is None:
         return ""
     rights = _tr(
-        "It runs with your rights, and nothing holds it back. Allow it only if you know what it does."
+        "It runs with your rights, and nothing holds it back; files of this workspace that it starts from can"
+        " change without you being asked again. Allow it only if you know what it does."
     )
     if view.consent.state != "changed":
         return f"{_tr('A file of this workspace names this command. Nobody has allowed it yet.')} {rights}"
