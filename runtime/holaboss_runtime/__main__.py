@@ -59,7 +59,7 @@ def _child(command: str, rest: list[str]) -> int | None:
 
             return host() or 0
         case "tool-helper", [name]:
-            from holaboss_runtime.harness.host.helper_main import main as tool_helper
+            from holaboss_runtime.harness.host.throwaway_main import main as tool_helper
 
             return tool_helper(name)
         case "parse-document", [kind]:

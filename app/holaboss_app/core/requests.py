@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from holaboss_app.core.visible import is_visible, spelt_out
 from holaboss_client.agents import DecideAction, PendingAction
 from holaboss_client.permissions import RuleText
 
@@ -17,6 +18,12 @@ Kind = Literal["confirmation", "question"]
 _KINDS: dict[str, Kind] = {"tool_confirmation": "confirmation", "question": "question"}
 _TEXTS = ("command", "url")
 """Arguments that say everything about a call that has nothing else."""
+_BESIDE: dict[str, frozenset[str]] = {
+    "bash": frozenset({"timeout", "description", "background"}),
+    "terminal_session_start": frozenset({"title", "cols", "rows"}),
+    "download_url": frozenset({"expected_mime_prefix"}),
+}
+"""What these of our own tools also take, and what does not change what is done, or is said in the heading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +60,21 @@ class Request:
 
     @property
     def text_argument(self) -> str | None:
-        """The one argument that is shown and edited as it is; without one, all of them are shown."""
-        named = (name for name in _TEXTS if isinstance(self.arguments.get(name), str))
-        return next(named, None)
+        """The one argument that is shown and edited as it is; without one, all of them are shown.
+
+        Only where it says everything, and everything in it can be seen: people allow what they read.
+        """
+        telling = self.arguments.keys() - _BESIDE.get(self.tool, frozenset())
+        name = next((name for name in _TEXTS if telling == {name}), None)
+        text = self.arguments[name] if name is not None else None
+        return name if isinstance(text, str) and is_visible(text) else None
 
     @property
     def text(self) -> str:
         """What would be done, as it can be shown and edited."""
         if (name := self.text_argument) is not None:
             return str(self.arguments[name])
-        return json.dumps(dict(self.arguments), indent=2, ensure_ascii=False)
+        return spelt_out(json.dumps(dict(self.arguments), indent=2, ensure_ascii=False), "\n")
 
     def edited(self, text: str) -> dict[str, Any] | None:
         """The arguments after somebody changed `text`; None when nothing changed. Raises `ValueError` for JSON that

@@ -79,18 +79,19 @@ class Sessions:
         approval_s: float = EXPIRY_S,
     ) -> None:
         toolbox = toolbox or Toolbox()
-        records, private = Records(database), (database.path.parent,)
-        publisher = Publisher(records, changes)
+        self.records, self.agents, self._changes = Records(database), agents, changes
+        records, private, publisher = self.records, (database.path.parent,), Publisher(self.records, changes)
         self.owners = Owners.of_database(database.path)
         self._owner = self.owners.register(owner_kind)
         self.inbound = Inbound(records, publisher, self._queued)
         self.reports = SubagentReports(records, self.inbound)
+        self.delayed = DelayedWakes(records, publisher, self.inbound)
+        self.approvals = Approvals(records, self.inbound)
         effects = AgentEffects(records, _heartbeat_of(agents))
         settler = Settler(records, publisher, effects, self.reports, approval_s=approval_s)
         continuity = Continuity(records, agents.remember)
         self._recovery = Recovery(records, publisher, settler, continuity, self.owners, self._owner)
-        self.delayed = DelayedWakes(records, publisher, self.inbound)
-        self.approvals = Approvals(records, self.inbound)
+        timed = (self.delayed, self.approvals, self.reports)
         self.waker = Waker(
             records,
             publisher,
@@ -98,9 +99,7 @@ class Sessions:
             self._recovery,
             continuity,
             Claimer(records, publisher, self.owners, self._owner),
-            self.delayed,
-            self.approvals,
-            self.reports,
+            *timed,
             WorkspaceProfile(records, workspaces, config, secrets, consents),
             AgentProfile(records, agents, config),
             models=config,
@@ -109,18 +108,7 @@ class Sessions:
             owner=self._owner,
             orders_s=orders_s,
         )
-        self.orchestrator = Orchestrator(
-            records,
-            self.waker,
-            self.delayed,
-            self.approvals,
-            self.reports,
-            concurrency=concurrency,
-            look_s=look_s,
-        )
-        self.records = records
-        self.agents = agents
-        self._changes = changes
+        self.orchestrator = Orchestrator(records, self.waker, *timed, concurrency=concurrency, look_s=look_s)
         self.directory = SessionDirectory(records, publisher, workspaces)
         self.agent_directory = AgentDirectory(records, publisher, agents, private=private)
         self.files = AgentFiles(records, publisher, agents, self._queued, private=private)
@@ -129,8 +117,13 @@ class Sessions:
         self.views = Views(records)
         self.permissions = Permissions(records, publisher, workspaces, harness)
         self.inspection = Inspection(records)
-        self.control = SessionControl(
-            records,
+        self.control = self._control(publisher, workspaces, config)
+        self.subagents = self._subagents(publisher, config)
+        toolbox.register(*SubagentTools(records, self.subagents).all())
+
+    def _control(self, publisher: Publisher, workspaces: Workspaces, config: Models) -> SessionControl:
+        return SessionControl(
+            self.records,
             publisher,
             workspaces,
             config,
@@ -139,8 +132,11 @@ class Sessions:
             self.waker,
             self.orchestrator,
         )
-        self.subagents = Subagents(
-            records,
+
+    def _subagents(self, publisher: Publisher, config: Models) -> Subagents:
+        """What a session hands over ends with the session."""
+        subagents = Subagents(
+            self.records,
             publisher,
             self.inbound,
             self.reports,
@@ -149,8 +145,8 @@ class Sessions:
             config,
             self.control.terminate,
         )
-        self.control.on_terminated = self.subagents.session_terminated
-        toolbox.register(*SubagentTools(records, self.subagents).all())
+        self.control.on_terminated = subagents.session_terminated
+        return subagents
 
     def recover(self) -> int:
         """End or requeue what dead processes left, and decline what was not decided in time; how many wakes ended."""

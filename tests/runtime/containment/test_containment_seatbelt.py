@@ -104,7 +104,7 @@ async def test_home_and_temporary_files_are_a_folder_that_goes_away(folder: Path
     async with Seatbelt("/usr/bin/sandbox-exec").hold(
         View(folder),
         ["true"],
-        {"HOME": "/Users/me", "TMPDIR": "/var/folders/x"},
+        {"HOME": "/home/me", "TMPDIR": "/var/folders/x"},
         Network("listed", ("example.org",)),
     ) as held:
         scratch = Path(held.environment["HOME"])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from holaboss_runtime.harness.contract import Mount
-from holaboss_runtime.harness.host.helpers import ask_helper
+from holaboss_runtime.harness.host.throwaway import ask_helper
 from holaboss_runtime.harness.host.search import opening
 from holaboss_runtime.harness.host.search.child import search
 from holaboss_runtime.harness.host.search.globs import Glob

@@ -126,7 +126,7 @@ def test_paths(pattern: str, path: str, fits: bool, forbids: bool) -> None:
     [
         "echo x > workspace.yaml",
         "echo x > ./workspace.yaml",
-        "echo x > /work/space/workspace.yaml",
+        "echo x > /srv/space/workspace.yaml",
         "cd skills && echo x > a/SKILL.md",
         "echo x > ~/space/workspace.yaml",
         "tee workspace.yaml",

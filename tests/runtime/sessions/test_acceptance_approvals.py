@@ -108,7 +108,7 @@ async def test_a_decision_is_handed_out_once(waiting: Asked, *, allowed: bool, o
     assert waiting.core.harness.packages[-1].decisions == []
     turns = await waiting.client.turns(waiting.workspace, waiting.session, from_seq=0, limit=10)
     verb = "Allowed" if allowed else "Declined"
-    assert turns.items[1].text == f"{verb} `bash`: my reason"
+    assert turns.items[1].text == f"{verb}: bash. my reason"
 
 
 async def test_an_interrupt_discards_what_waits(waiting: Asked) -> None:

@@ -343,7 +343,12 @@ class SessionMachine(RuleBasedStateMachine):
     def resume(self, data: st.DataObject, who: str) -> None:
         name = self.draw_session(data, lambda session: session.hold)
         workspace = AGENT if name == "agent" else WORKSPACE
-        self.cores[who].sessions.control.resume(workspace, self.ids[name])
+        control = self.cores[who].sessions.control
+        if self.sessions[name].status == "terminated":
+            with pytest.raises(DomainError, match="has ended"):
+                control.resume(workspace, self.ids[name])
+            return
+        control.resume(workspace, self.ids[name])
         self.sessions[name].hold = False
 
     @rule(name=st.sampled_from(DESKS), who=WHO, sure=st.integers(0, 3))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QTextOption
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QMenu, QPlainTextEdit, QPushButton, QWidget
 
 from holaboss_app.core import requests
 from holaboss_app.core.requests import Request
+from holaboss_app.core.visible import for_label
 from holaboss_app.panes.chat.request_card import RequestCard
 from holaboss_app.panes.chat.request_words import headline, rule_words
 from holaboss_app.theme import tokens as t
@@ -17,12 +19,17 @@ from holaboss_app.theme.style import mono_font, scaled, theme_notifier
 from holaboss_client.permissions import RuleText
 
 _MOST_LINES = 8
+_MOST_DESCRIBED = 2000
+_LONG_WORD = re.compile(r"\S{1000}")
+"""Between such words there is hardly a place to break a line: looking for one takes Qt minutes."""
 
 
 class CallText(QPlainTextEdit):
     """The call as text: read at first, and edited on request. Ctrl+Return presses the button."""
 
     submitted = Signal()
+    measured = Signal(int)
+    """How many lines it takes."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -33,6 +40,11 @@ class CallText(QPlainTextEdit):
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         self.document().setDocumentMargin(0)
         self.document().documentLayout().documentSizeChanged.connect(self._grow)
+
+    def show_call(self, text: str) -> None:
+        if _LONG_WORD.search(text):
+            self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
+        self.setPlainText(text)
 
     def restyle(self) -> None:
         self.setFont(mono_font(t.PROSE_POINTS - 0.75))
@@ -52,18 +64,22 @@ class CallText(QPlainTextEdit):
         self._grow()
 
     def _grow(self) -> None:
-        lines = min(max(1, round(self.document().size().height())), _MOST_LINES)
-        self.setFixedHeight(lines * self.fontMetrics().lineSpacing() + scaled(16))
+        lines = max(1, round(self.document().size().height()))
+        self.measured.emit(lines)
+        self.setFixedHeight(min(lines, _MOST_LINES) * self.fontMetrics().lineSpacing() + scaled(16))
 
 
 class ApprovalCard(RequestCard):
     def __init__(self, parent: QWidget, request: Request) -> None:
         super().__init__(parent, request)
         self._text = CallText(self)
-        self._text.setPlainText(request.text)
+        self._text.show_call(request.text)
         self._text.setAccessibleName(self.tr("What would be done"))
         self._text.setProperty("surface", "sunken")
-        self._reason = QLabel(request.reason, self)
+        self._more = QLabel(self)
+        self._more.setProperty("role", "small")
+        self._more.hide()
+        self._reason = QLabel(for_label(request.reason), self)
         self._reason.setProperty("role", "muted")
         self._reason.setTextFormat(Qt.TextFormat.PlainText)
         self._reason.setWordWrap(True)
@@ -73,11 +89,13 @@ class ApprovalCard(RequestCard):
         self._note.setPlaceholderText(self.tr("What should be done instead? (optional)"))
         self._note.setAccessibleName(self.tr("What should be done instead"))
         self._note.hide()
-        for widget in (self._text, self._reason, self._note):
+        for widget in (self._text, self._more, self._reason, self._note):
             self.column.addWidget(widget)
         self._add_buttons()
         self.finish(headline(request))
-        self.setAccessibleDescription(f"{request.text}\n{request.reason}".strip())
+        told = request.text[:_MOST_DESCRIBED]
+        self.setAccessibleDescription(f"{told}\n{request.reason}".strip())
+        self._text.measured.connect(self._count_lines)
         self._text.submitted.connect(self._allow)
         self._note.returnPressed.connect(self._deny)
         theme_notifier().theme_changed.connect(self._text.restyle)
@@ -105,6 +123,12 @@ class ApprovalCard(RequestCard):
         ]
         for first, second in itertools.pairwise(order):
             QWidget.setTabOrder(first, second)
+
+    def _count_lines(self, lines: int) -> None:
+        """Nobody may take the beginning of a call for all of it."""
+        words = self.tr("%1 lines. Scroll to see the rest.").replace("%1", f"{lines:,}")
+        self._more.setText(words)
+        self._more.setVisible(lines > _MOST_LINES)
 
     def _start_editing(self) -> None:
         self._text.setReadOnly(False)
@@ -140,7 +164,7 @@ class ApprovalCard(RequestCard):
         menu = QMenu(self)
         menu.setProperty("round", True)
         for rule in self.request.suggestions:
-            menu.addAction(rule_words(rule), self._keeper(rule))
+            menu.addAction(rule_words(rule).replace("&", "&&"), self._keeper(rule))
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(self._always_button.mapToGlobal(self._always_button.rect().topLeft()))
 

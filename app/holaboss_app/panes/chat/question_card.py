@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QRadioButton, QVBoxL
 
 from holaboss_app.core import requests
 from holaboss_app.core.requests import Option, Request
+from holaboss_app.core.visible import for_label
 from holaboss_app.panes.chat.request_card import RequestCard
 from holaboss_app.theme.style import scaled
 
@@ -28,7 +29,7 @@ class OptionRow(QWidget):
         column.setSpacing(1)
         column.addWidget(self.button)
         if option.description:
-            explanation = QLabel(option.description, self)
+            explanation = QLabel(for_label(option.description), self)
             explanation.setProperty("role", "small")
             explanation.setTextFormat(Qt.TextFormat.PlainText)
             explanation.setWordWrap(True)

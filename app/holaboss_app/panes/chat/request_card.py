@@ -10,6 +10,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from holaboss_app.core.requests import Request
+from holaboss_app.core.visible import for_label
 from holaboss_app.panes.chat.request_words import drawing
 from holaboss_app.theme.icons import icon_pixmap
 from holaboss_app.theme.style import scaled, theme_notifier
@@ -66,7 +67,7 @@ class RequestCard(QFrame):
 
     def finish(self, heading: str) -> None:
         """Everything of its own is in the column: the row of buttons closes it."""
-        self._heading.setText(heading)
+        self._heading.setText(for_label(heading))
         self.setAccessibleName(heading)
         self.column.addWidget(self._trouble)
         self.column.addLayout(self.buttons)
@@ -83,7 +84,7 @@ class RequestCard(QFrame):
     def complain(self, sentence: str) -> None:
         """The decision was not taken; it can be made again."""
         self.set_busy(False)
-        self._trouble.setText(sentence)
+        self._trouble.setText(for_label(sentence))
         self._trouble.setVisible(bool(sentence))
 
     def focus_first(self) -> None:

@@ -7,6 +7,8 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Coroutine
+from contextlib import suppress
 from functools import partial
 from threading import Timer
 from typing import TYPE_CHECKING, Any
@@ -55,6 +57,8 @@ from holaboss_runtime.processes import (
 
 if TYPE_CHECKING:
     from holaboss_runtime.harness.host.models import ModelClients
+
+logger = logging.getLogger(__name__)
 
 ORDERLY_END_S = 0.6
 _RUNTIME = os.getppid()
@@ -177,6 +181,9 @@ class Host:
                 terminal = await self._run(start, served)
         except McpToolMissingError as error:
             terminal = missing_tool_event(error, start.package)
+        except Exception as error:
+            logger.exception("a run could not be carried")
+            terminal = _failed(error, start.package)
         self._finish(start.run_id, terminal, start.package)
 
     async def _run(self, start: RunStart, served: Served) -> RunnerEvent:
@@ -202,7 +209,7 @@ class Host:
         try:
             terminal = await run.run()
         finally:
-            await self._commands.background.end(run_name(package))
+            await _to_its_end(self._commands.background.end(run_name(package)))
         if self._tasks is not None:
             self._tasks.create_task(recorder.close())
         return terminal
@@ -245,6 +252,23 @@ class Host:
 
     def _announce(self, pgid: int, alive: bool) -> None:
         self._writer.send(ProcessGroup(pgid=pgid, alive=alive))
+
+
+def _failed(error: Exception, package: RunPackage) -> RunnerEvent:
+    """The end of a run that broke outside of its conversation."""
+    from holaboss_runtime.harness.host.failures import failure_payload
+
+    payload = failure_payload(error, package)
+    return RunnerEvent(event_type=RunEvent.RUN_FAILED, payload=payload, result=RunResult())
+
+
+async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Also when the run is stopped meanwhile: it is over already, and stopping it must not lose its result."""
+    task = asyncio.get_running_loop().create_task(work)
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait({task})
+    task.result()
 
 
 def _slim(terminal: RunnerEvent, package: RunPackage | None) -> RunnerEvent:

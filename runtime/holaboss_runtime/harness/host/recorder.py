@@ -113,9 +113,11 @@ class TurnRecorder:
             return
         except (OSError, TimeoutError) as error:
             logger.warning("changes of %s are not recorded: %s", self._turn.input_id, error or "it is busy")
+        except Exception:  # the boundary: whatever lies in the record, tools go on
+            logger.exception("changes of %s are not recorded", self._turn.input_id)
         try:
             await self._patiently(lambda: self._recorder.failed(self._turn))
-        except (OSError, TimeoutError):
+        except Exception:
             logger.warning("nor could that be noted")
 
     async def _patiently(self, work: Callable[[], object]) -> None:

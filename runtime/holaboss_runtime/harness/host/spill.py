@@ -91,7 +91,13 @@ class Spill:
 
 def make_room(folder: Path, most_bytes: int) -> None:
     """Remove the oldest results until the rest fits, in bytes and in number."""
-    found = [(path.name, path.stat().st_size, path) for path in folder.glob("*/*/*.txt") if path.is_file()]
+    found = [
+        (entry.name, entry.stat(follow_symlinks=False).st_size, Path(entry.path))
+        for tool in _folders(folder)
+        for session in _folders(tool)
+        for entry in _entries(session)
+        if entry.name.endswith(".txt") and entry.is_file(follow_symlinks=False)
+    ]
     found.sort()  # the names begin with the time
     total = sum(size for _, size, _ in found)
     for left, (_, size, path) in zip(range(len(found), 0, -1), found, strict=True):
@@ -100,6 +106,17 @@ def make_room(folder: Path, most_bytes: int) -> None:
         with suppress(OSError):
             path.unlink()
         total -= size
+
+
+def _folders(folder: Path) -> list[Path]:
+    """Links are left out: what lies behind them is not ours to remove."""
+    return [Path(entry.path) for entry in _entries(folder) if entry.is_dir(follow_symlinks=False)]
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    with suppress(OSError), os.scandir(folder) as found:
+        return list(found)
+    return []
 
 
 def readable(text: str) -> str:

@@ -45,6 +45,7 @@ class BlobStore:
         shelf = f"{self._folder}/{digest[:2]}"
         if shelf not in self._shelves:
             Path(shelf).mkdir(mode=0o700, parents=True, exist_ok=True)
+            _refuse_link(Path(shelf))
             self._shelves.add(shelf)
         os.replace(staged, f"{shelf}/{digest}")  # noqa: PTH105
         self.written += len(content)
@@ -80,6 +81,7 @@ class BlobStore:
         """An empty file nobody else can read: its descriptor and its path."""
         if not self._shelves:
             self._staging.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _refuse_link(self._staging)
         staged = f"{self._staging}/{secrets.token_hex(8)}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         return os.open(staged, flags, 0o600), staged
@@ -107,8 +109,15 @@ class BlobStore:
                     yield Path(entry.path), entry.stat(follow_symlinks=False).st_size
 
 
+def _refuse_link(folder: Path) -> None:
+    if folder.is_symlink():
+        raise OSError(f"{folder.name} is a link")
+
+
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """Nothing for a link: what lies behind it is not ours."""
     try:
+        _refuse_link(folder)
         with os.scandir(folder) as found:
             return list(found)
     except OSError:

@@ -189,7 +189,7 @@ class Index:
             entries = mapping(mapping(value).get("entries"))
             for path, row in entries.items():
                 self._known[path] = _known(row)
-        except (BadRecordError, ValueError, TypeError):
+        except (BadRecordError, ValueError, TypeError, OverflowError):  # JSON may hold an infinity
             self._known.clear()
             return False
         self._used = sum(known.state.size for known in self._known.values() if known.state.digest)

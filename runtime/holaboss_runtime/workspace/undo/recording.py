@@ -56,8 +56,8 @@ class Recorder:
         with self._store.held():
             index = self._opened()
             states = {path: index.look_at(path) for path in _with_folders(paths)}
-            self._claimed.append(frozenset(states))
             self._store.save(replace(self._current(turn) or turn, pending=states))
+            self._claimed.append(frozenset(states))
             return states
 
     def after_named(self, turn: Turn, states: dict[str, State]) -> None:

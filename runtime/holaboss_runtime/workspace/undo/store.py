@@ -20,12 +20,13 @@ from typing import Any
 from holaboss_runtime.file_locks import lock
 from holaboss_runtime.workspace.undo.blobs import BlobStore
 from holaboss_runtime.workspace.undo.model import BadRecordError, Turn
-from holaboss_runtime.workspace.undo.tree import Tree
+from holaboss_runtime.workspace.undo.tree import Tree, is_recordable
 
 QUOTA = 256 << 20
 MAX_TURNS = 500
 MAX_RECORD = 32 << 20
 _COLLECT_EVERY = 8 << 20
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 
 
 class BusyError(Exception):
@@ -54,7 +55,7 @@ class UndoStore:
             folder.mkdir(mode=0o700, exist_ok=True)
             if folder.is_symlink():
                 raise OSError(f"{folder.name} is a link")
-        descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o600)
         try:
             try:
                 lock(descriptor)
@@ -152,6 +153,8 @@ def _turn(path: Path) -> Turn | None:
     try:
         turn = Turn.from_json(_read(path))
     except BadRecordError:
+        return None
+    if not all(is_recordable(each) for each in {*turn.changes, *turn.pending}):
         return None
     return turn if path.stem.endswith(_short(turn.input_id)) else None
 

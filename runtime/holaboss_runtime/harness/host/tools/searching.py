@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from holaboss_runtime.harness.host.helpers import ask_helper
+from holaboss_runtime.harness.host.throwaway import ask_helper
 from holaboss_runtime.harness.host.tools.base import ToolError, Workspace
 from holaboss_runtime.harness.host.tools.places import Place
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from holaboss_runtime.harness.contract import SearchClient
-from holaboss_runtime.harness.host.helpers import ask_helper
+from holaboss_runtime.harness.host.throwaway import ask_helper
 from holaboss_runtime.harness.host.web.digging import dig
 from holaboss_runtime.harness.host.web.errors import WebError
 from holaboss_runtime.harness.host.web.http import ask_json, open_client

@@ -1,0 +1,82 @@
+"""What is wrong with one run, or with what lies in one workspace, stays there: the host and its other runs go on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from holaboss_client.events import RunEvent
+from holaboss_runtime.workspace.undo.store import _short
+from tests.runtime.harness.conftest import BuildPackage, Cancel, Listener, host_pid
+from tests.support.scripted_provider import ScriptedProvider, call, say
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_workspace_folder_that_leads_to_itself_fails_only_its_run(
+    listener: Listener, provider: ScriptedProvider, package: BuildPackage, tmp_path: Path
+) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    pid = host_pid(listener.harness)
+    provider.respond_with(lambda _: say("fine"))
+
+    broken, well = await asyncio.gather(
+        listener.run(package(workspace_dir=str(tmp_path / "loop"))), listener.run(package())
+    )
+
+    assert broken[-1].event_type == RunEvent.RUN_FAILED
+    assert broken[-1].payload["type"] != "harness_lost"
+    assert well[-1].event_type == RunEvent.RUN_COMPLETED
+    assert host_pid(listener.harness) == pid
+
+
+@pytest.mark.parametrize("path", ["../out", "\ud800", "a/../../b"])
+async def test_a_foreign_record_of_undo_keeps_no_tool_from_working(
+    listener: Listener, provider: ScriptedProvider, package: BuildPackage, workspace: Path, path: str
+) -> None:
+    turns = workspace / ".holaboss" / "undo" / "turns"
+    turns.mkdir(parents=True)
+    state = {"kind": "file", "digest": "0" * 64}
+    record = {
+        "version": 1,
+        "input_id": "foreign",
+        "session_id": "session",
+        "created_at": "2026-01-01T00:00:00.000Z",
+        "open": True,
+        "pending": {path: state},
+        "changes": [{"path": path, "before": state, "after": state}],
+    }
+    (turns / f"now-{_short('foreign')}.json").write_text(json.dumps(record))
+    provider.enqueue(call("bash", command="echo it works > a.txt"), call("write", path="b.txt", content="b"), say("done"))
+
+    events = await listener.run(package())
+
+    assert events[-1].event_type == RunEvent.RUN_COMPLETED
+    assert (workspace / "a.txt").read_text() == "it works\n"
+    assert (workspace / "b.txt").read_text() == "b"
+
+
+async def test_a_stop_that_comes_when_all_is_said_loses_nothing(
+    listener: Listener, provider: ScriptedProvider, package: BuildPackage, workspace: Path
+) -> None:
+    """The model is done, and what it left running is being ended at this moment."""
+    stubborn = "trap 'touch asked' TERM; touch ready; while :; do sleep 0.02; done"
+    waiting = "while ! [ -e ready ]; do sleep 0.02; done"
+    provider.enqueue(
+        call("bash", command=stubborn, background=True), call("bash", command=waiting), say("All done.")
+    )
+    cancel = Cancel()
+    running = asyncio.create_task(listener.run(package(), cancel))
+    async with asyncio.timeout(20):
+        while not (workspace / "asked").exists():  # a file can only be polled
+            await asyncio.sleep(0.005)
+        cancel.pull()
+        last = (await running)[-1]
+
+    assert last.payload["status"] == "success"
+    assert last.result is not None
+    assert last.result.assistant_text == "All done."
+    assert last.result.history is not None
