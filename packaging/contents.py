@@ -14,6 +14,18 @@ RUNTIME = "holaboss-runtime"
 # Parts of the standard library that only an interpreter at a prompt or a test run uses.
 _NEVER_FROZEN = ["tkinter", "pydoc_data", "lib2to3", "idlelib", "pytest", "_pytest", "hypothesis"]
 
+# Only the command lines and the build scripts of libraries use these; the libraries do without.
+_LIBRARY_TOOLS = ["distutils", "rich", "setuptools"]
+
+# The reader of slides loads the library for pictures and shows it none.
+_PICTURE_CODECS = [
+    "PIL._avif",
+    "PIL._imagingcms",
+    "PIL._imagingft",
+    "PIL._imagingtk",
+    "PIL._webp",
+]
+
 # uvicorn would take them merely because they are installed on the building machine.
 _OPTIONAL_ACCELERATORS = ["uvloop", "httptools", "watchfiles"]
 
@@ -41,8 +53,10 @@ _QT_MODULES_UNUSED = [
 
 DESKTOP_EXCLUDES = [
     *_NEVER_FROZEN,
+    *_LIBRARY_TOOLS,
     *_OPTIONAL_ACCELERATORS,
     *_QT_MODULES_UNUSED,
+    "PIL",
     "anthropic",
     "apsw",
     "fastapi",
@@ -56,12 +70,18 @@ DESKTOP_EXCLUDES = [
 
 RUNTIME_EXCLUDES = [
     *_NEVER_FROZEN,
+    *_LIBRARY_TOOLS,
+    *_PICTURE_CODECS,
     *_OPTIONAL_ACCELERATORS,
     "PySide6",
     "holaboss_app",
     "keyring",
+    "lxml.isoschematron",
+    "lxml.objectify",
+    "pygments",
     "qasync",
     "shiboken6",
+    "tiktoken",  # counts tokens before a request; nobody here does
 ]
 
 # Modules that are named by a string or imported inside a function that no analysis sees.

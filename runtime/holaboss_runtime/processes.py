@@ -13,6 +13,7 @@ import ctypes
 import os
 import signal
 import sys
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
@@ -123,13 +124,14 @@ def end_marked(owner: str) -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
-def sweep(owner: str | None = None) -> None:
-    """Kill and reap every descendant of this process, or only those whose owner mark starts with `owner`.
+def sweep(owner: str | None = None, also: Collection[int] = ()) -> None:
+    """Kill and reap every descendant of this process, or only those whose owner mark starts with `owner` and those
+    in `also`.
 
     Without `owner` it also reaps children somebody else may be waiting for: only for a process about to exit.
     """
     for _ in range(SWEEP_ROUNDS):
-        targets = [pid for pid in descendants() if owner is None or _is_owned(pid, owner)]
+        targets = [pid for pid in descendants() if owner is None or pid in also or _is_owned(pid, owner)]
         if not targets:
             return
         for pid in targets:

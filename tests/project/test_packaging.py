@@ -40,6 +40,17 @@ def test_each_program_leaves_the_other_one_out() -> None:
 
 
 @pytest.mark.parametrize(
+    "library",
+    [
+        *("websockets", "mcp", "cryptography", "psutil", "pathspec", "tree_sitter", "tree_sitter_bash"),
+        *("pypdf", "docx", "openpyxl", "pptx", "PIL", "lxml", "lxml.etree", "lxml.html", "ddgs", "primp"),
+    ],
+)
+def test_what_the_runtime_loads_when_it_is_needed_is_shipped(library: str) -> None:
+    assert library not in contents.RUNTIME_EXCLUDES
+
+
+@pytest.mark.parametrize(
     "file",
     [
         "PySide6/Qt/plugins/platforms/libqxcb.so",

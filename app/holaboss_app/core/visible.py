@@ -10,7 +10,9 @@ import re
 _LONGEST_RUN = 40
 _JOINT = "\u200b"
 # Letters and marks that are drawn as nothing; the rest of what cannot be seen is not printable for Python either.
-_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe00-\ufe0f\uffa0\ufffc\U000e0100-\U000e01ef]")
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe00-\ufe0f\uffa0\ufffc\U000e0100-\U000e01ef]"
+)
 _LAYOUT = str.maketrans("", "", "\n\t")
 _RUN = re.compile(rf"\S{{{_LONGEST_RUN}}}(?=\S)")
 

@@ -70,6 +70,7 @@ def _ask() -> PermissionPolicy:
         _rule("always_allow", "bash", command=READING),
         *(_rule("always_ask", "write", path=path) for path in PROTECTED),
         *_secrets(),
+        *(_rule("always_ask", "read", path=path) for path in _NETWORK_FILES),
     ]
     return PermissionPolicy(profile="ask", default="always_ask", rules=rules)
 

@@ -25,13 +25,17 @@ _ALWAYS = names(
 """No option of these writes or runs anything."""
 _CONTENT = names(
     "cat head tail cut tr nl tac rev fold paste comm join cmp od hexdump strings column expand unexpand jq grep egrep "
-    "fgrep rg sort uniq sed diff"
+    "fgrep rg sort uniq sed diff tsort"
 )
 """These show what is in files, so the files have to be known."""
 _VERSIONED = names(
-    "python python3 pip pip3 node npm npx yarn pnpm git cargo rustc go java javac ruby gem uv poetry docker make cmake "
-    "gcc clang bash tar curl wget rg jq ruff pytest"
+    "python python3 pip pip3 node npm npx git go java javac ruby gem uv poetry docker make cmake gcc clang bash tar "
+    "curl wget rg jq ruff"
 )
+"""What these say of themselves is their own. Others ask what lies in the folder first, and may run it: a toolchain, a
+release of themselves, a plug-in."""
+_VERSION_COMMAND = names("git go docker")
+"""To most programs `version` is the name of a file, a target or an address."""
 _SED_PRINTS = re.compile(r"(?:[0-9]+|\$)(?:,(?:[0-9]+|\$|\+[0-9]+))?p(?:;(?:[0-9]+|\$)(?:,(?:[0-9]+|\$))?p)*")
 
 
@@ -43,8 +47,11 @@ def only_reads(command: SimpleCommand) -> bool:
     program, rest = words[0].text, words[1:]
     if program in _CONTENT and not all(_names_known_files(word) for word in rest):
         return False
-    if program in _VERSIONED and [word.text for word in rest] in (["--version"], ["version"], ["-V"]):
-        return program not in ("npm", "yarn", "pnpm", "poetry") or rest[0].text == "--version"
+    said = [word.text for word in rest]
+    if (program in _VERSIONED and said in (["--version"], ["-V"])) or (
+        program in _VERSION_COMMAND and said == ["version"]
+    ):
+        return True
     if program in _ALWAYS:
         return True
     check = _CHECKED.get(program)
@@ -206,10 +213,10 @@ _CHECKED: dict[str, Check] = {
     "sed": _sed,
     "date": _date,
     "file": _without(
-        "--compile", "--uncompress", "--uncompress-noreport", "--files-from", "-C", "-z", "-Z", "-f"
+        *names("--compile --uncompress --uncompress-noreport --files-from --magic-file -C -z -Z -f -m")
     ),
-    "tree": _without("--output", "-o", "-R"),
-    "diff": _without("--paginate", "--recursive", "-l", "-r"),
+    "tree": _without(*names("--output --fromfile --fromtabfile --infofile --gitfile -o -R")),
+    "diff": _without("--paginate", "--recursive", "--from-file", "--to-file", "-l", "-r"),
     "hostname": _no_words,
     "env": _no_words,
     "command": _command,

@@ -12,6 +12,7 @@ PROTECTED: dict[str, str] = {
     ".agents/**": "which tells agents what to do",
     "apps/**": "which is a program that runs here",
     "**/.git/**": "which belongs to git and may run commands",
+    "**/.git": "which tells git where to look for what it runs",
     ".holaboss/**": "which belongs to the runtime",
     "**/.env*": "which may hold secrets",
 }

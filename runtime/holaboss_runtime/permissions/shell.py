@@ -399,7 +399,10 @@ class _Text:
             if self._is_no_file(node, target):
                 continue
             reads = any(child.type in ("<", "<&") for child in node.children)
-            (self._found.reads if reads else self._found.writes).append(self._word(target))
+            word = self._word(target)
+            if reads and not word.plain:  # it may be a file of secrets, or an address
+                self._doubt()
+            (self._found.reads if reads else self._found.writes).append(word)
 
     def _here_document(self, node: Node) -> None:
         """Only a document that ends where the shell ends it is certain. What a shell is fed this way is read too."""

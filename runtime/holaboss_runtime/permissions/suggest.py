@@ -21,10 +21,17 @@ _TOOL = re.compile(r"[A-Za-z0-9_.-]+")
 _NEVER_BY_NAME = SHELLS | names(
     "rm rmdir unlink shred dd mkfs mv chmod chown chgrp ln sudo doas su pkexec chroot env eval exec source . find "
     "xargs ssh scp sftp curl wget nc ncat socat telnet docker podman kubectl systemctl kill pkill killall "
-    "crontab at awk gawk sed tee watch expect osascript"
+    "crontab at awk gawk sed tee watch expect osascript parallel strace ltrace gdb lldb script"
 )
 _RUNS_CODE = names("python python2 python3 perl ruby node deno bun php lua Rscript osascript tclsh awk")
-_RUNS_OTHERS = names("npx bunx uvx pipx npm pnpm yarn uv poetry pdm hatch rye make just task cargo go")
+_RUNS_OTHERS = names(
+    "npx bunx uvx pipx npm pnpm yarn uv poetry pdm hatch rye make just task cargo go git conda mamba pixi pipenv "
+    "bundle direnv nix nix-shell tox nox"
+)
+_RUNS_ANYTHING = names("run exec x dlx develop shell")
+"""What follows these is another program, not a part of the one before."""
+_OF_THE_FOLDER = names("npm pnpm yarn bun cargo go")
+"""With these `run` names something of the folder."""
 
 
 def is_whole_text(rule: PermissionRule) -> bool:
@@ -45,7 +52,7 @@ def candidates(call: Call, asking: Sequence[Aspect]) -> Iterator[PermissionRule]
         elif aspect.kind == "tool" and _TOOL.fullmatch(call.facts.tool):
             yield _allow(call)
     text = (call.facts.command or "").strip()
-    if asking and text and len(text) <= MAX_TEXT and text.isprintable() | ("\n" in text):
+    if asking and text and len(text) <= MAX_TEXT and text.replace("\n", "").isprintable():
         yield _allow(call, command=f"{WHOLE_TEXT}{text}")
 
 
@@ -62,10 +69,15 @@ def _for_command(call: Call, aspect: Aspect) -> Iterator[PermissionRule]:
     name = program.rpartition("/")[2]
     if name in _NEVER_BY_NAME:
         return
-    if rest and _is_name(rest[0]):
+    if rest and _is_name(rest[0]) and not _runs_anything(name, rest[0].text):
         yield _allow(call, command=shlex.join((program, rest[0].text)))
     if name not in _RUNS_CODE | _RUNS_OTHERS:
         yield _allow(call, command=program)
+
+
+def _runs_anything(program: str, subcommand: str) -> bool:
+    runs = program in _RUNS_OTHERS and subcommand in _RUNS_ANYTHING
+    return runs and not (subcommand == "run" and program in _OF_THE_FOLDER)
 
 
 def _is_name(word: Word) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from holaboss_client.agents import SessionEventType as Event
+from holaboss_client.base import utc_now
 from holaboss_client.permissions import RuleText
 from holaboss_runtime.errors import DomainError
 from holaboss_runtime.sessions.answers import answer_to, is_suggested
@@ -55,6 +56,7 @@ class Actions:
             )
         said = payload | {"request_id": action.id, "tool_name": action.tool_name}
         if action.kind == store.TOOL_CONFIRMATION:
+            _refuse_late(action, payload)
             return event_type, _confirmed(action, said)
         return event_type, _answered(action, said)
 
@@ -123,6 +125,20 @@ class Actions:
         if found is None:
             raise RuntimeError(f"request {request_id} of session {session_id} vanished inside a transaction")
         return found
+
+
+def _refuse_late(action: ActionRecord, payload: Payload) -> None:
+    """Time decides also where nobody has looked at the clock yet: a machine sleeps, a runtime is not always there."""
+    over = action.expires_at is not None and action.expires_at <= utc_now()
+    if over and not payload.get("expired"):
+        raise DomainError(
+            "conflict",
+            "action_not_open",
+            f"Request {action.id} of session {action.session_id} has expired. Nothing was changed; ask the agent"
+            " again.",
+            decision=store.EXPIRED,
+            decided_at=action.expires_at,
+        )
 
 
 def _confirmed(action: ActionRecord, payload: Payload) -> Payload:

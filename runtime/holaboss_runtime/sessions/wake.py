@@ -51,7 +51,9 @@ log = logging.getLogger(__name__)
 
 MANUAL = "manual"
 _SAID_BY_US = frozenset({RunEvent.RUN_CLAIMED, RunEvent.RUN_STARTED, RunEvent.RUN_RETRYING})
-_CHANGES_FILES = frozenset({"write", "edit", "bash"})
+_MAY_CHANGE_ANYTHING = ("bash", "mcp__")
+"""How the names of tools begin that do not say which files they changed."""
+
 _WANTED = frozenset({USER_PAUSE, INTERRUPT, TERMINATED})
 _CLAIM_ATTEMPTS = 3
 
@@ -259,7 +261,7 @@ class Waker:
             delay = retry_delay(
                 terminal.payload,
                 attempt=claim.input.attempt,
-                progressed=fold.progressed,
+                progressed=fold.progressed or claim.acts,
                 backoff=claim.backoff,
             )
             if delay is not None:
@@ -350,9 +352,11 @@ class Waker:
     def _tell_files(self, claimed: InputRecord, event: RunnerEvent) -> None:
         payload = event.payload
         completed = event.event_type == RunEvent.TOOL_CALL and payload.get("phase") == "completed"
-        if completed and payload.get("tool_name") in _CHANGES_FILES:
-            paths = payload.get("changed_paths")
-            listed = cast(list[Any], paths) if isinstance(paths, list) else []
+        if not completed or payload.get("denied"):
+            return
+        paths = payload.get("changed_paths")
+        listed = cast(list[Any], paths) if isinstance(paths, list) else []
+        if listed or str(payload.get("tool_name")).startswith(_MAY_CHANGE_ANYTHING):
             self.publish.files(claimed.workspace_id, claimed.session_id, [str(path) for path in listed])
 
 

@@ -277,9 +277,9 @@ async def test_two_windows_at_once(asked: Room) -> None:
             ),
             return_exceptions=True,
         )
+        await asked.rests(2)  # with the second client the core of this test ends
     refusals = [answer for answer in answers if isinstance(answer, BaseException)]
     assert [problem_of(refusal) for refusal in refusals] == [(409, "action_not_open")] * 3
-    await asked.rests(2)
     status = (await asked.decided()).status
     assert all(status in str(refusal) for refusal in refusals)
     assert asked.log == (MADE if status == "approved" else "")

@@ -191,6 +191,7 @@ async def test_tools_are_counted_and_files_announced(core: Core) -> None:
         stage.tool("read")
         stage.tool("bash", error=True, result="cat: a: Permission denied")
         stage.refused("bash", "The workspace says no.")
+        stage.tool("write_report", changed_paths=["outputs/reports/r.md"])
         stage.say("Done.")
 
     core.harness.script = script
@@ -199,14 +200,14 @@ async def test_tools_are_counted_and_files_announced(core: Core) -> None:
     turn = core.records.turns.get(reply.input_id)
     assert turn is not None
     assert turn.assistant_text == "Looking.\n\nDone."
-    assert turn.tool_usage_summary["total_calls"] == 5
+    assert turn.tool_usage_summary["total_calls"] == 6
     assert turn.tool_usage_summary["failed_calls"] == 2
     (denial,) = turn.permission_denials
     assert (denial["tool_name"], denial["reason"]) == ("bash", "The workspace says no.")
-    assert core.sessions.transcript.index("s1").rows[0][6] == 5
+    assert core.sessions.transcript.index("s1").rows[0][6] == 6
     changes = core.changes.after(0) or []
     files = [change.payload["paths"] for change in changes if change.kind == Change.FILES]
-    assert files == [["a.txt"], [], [], []]
+    assert files == [["a.txt"], [], [], ["outputs/reports/r.md"]]
 
 
 async def test_a_bad_workspace_file_fails_the_run_visibly(core: Core) -> None:

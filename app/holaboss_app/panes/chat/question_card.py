@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QRadioButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QLabel,
+    QLineEdit,
+    QRadioButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from holaboss_app.core import requests
 from holaboss_app.core.requests import Option, Request
-from holaboss_app.core.visible import for_label
+from holaboss_app.core.visible import for_label, spelt_out
 from holaboss_app.panes.chat.request_card import RequestCard
 from holaboss_app.theme.style import scaled
+
+_ONE_LINE = 60
+"""How long a label may be that a button shows by itself: a button wraps nothing."""
 
 
 class OptionRow(QWidget):
@@ -19,8 +30,11 @@ class OptionRow(QWidget):
     def __init__(self, parent: QWidget, number: int, option: Option, *, multiple: bool) -> None:
         super().__init__(parent)
         self.option = option
-        words = f"{number}.  {option.label}".replace("&", "&&")
+        label = " ".join(spelt_out(option.label, " \n\t").split())
+        fits = len(label) <= _ONE_LINE
+        words = f"{number}.  {label if fits else label[: _ONE_LINE - 1] + '…'}".replace("&", "&&")
         self.button = QCheckBox(words, self) if multiple else QRadioButton(words, self)
+        self.button.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.button.setObjectName(f"option-{number}")
         self.button.setAccessibleName(option.label)
         self.button.setAccessibleDescription(option.description)
@@ -28,13 +42,17 @@ class OptionRow(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(1)
         column.addWidget(self.button)
-        if option.description:
-            explanation = QLabel(for_label(option.description), self)
-            explanation.setProperty("role", "small")
-            explanation.setTextFormat(Qt.TextFormat.PlainText)
-            explanation.setWordWrap(True)
-            explanation.setContentsMargins(scaled(24), 0, 0, 0)
-            column.addWidget(explanation)
+        for text in ("" if fits else label, option.description):
+            if text:
+                column.addWidget(self._explanation(text))
+
+    def _explanation(self, text: str) -> QLabel:
+        explanation = QLabel(for_label(text), self)
+        explanation.setProperty("role", "small")
+        explanation.setTextFormat(Qt.TextFormat.PlainText)
+        explanation.setWordWrap(True)
+        explanation.setContentsMargins(scaled(24), 0, 0, 0)
+        return explanation
 
 
 class QuestionCard(RequestCard):

@@ -100,7 +100,7 @@ class CommandRunner:
         """
         output = Ends()
         ended = await self.follow(view, arguments, timeout_s, demand, output)
-        whole = output.whole() if output.is_cut else None
+        whole = await asyncio.to_thread(output.whole) if output.is_cut else None
         return replace(ended, output=output.text(), whole=whole)
 
     async def follow(
@@ -200,11 +200,14 @@ class CommandRunner:
 
 def _environment(owner: str) -> dict[str, str]:
     fixed = {"TERM": "dumb", "PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", OWNER_VARIABLE: owner}
-    # A folder that merely looks like a bare repository must not bring settings that git would obey.
+    # A folder that merely looks like a repository must not bring settings that git would obey while it only looks.
     fixed |= {
-        "GIT_CONFIG_COUNT": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_CONFIG_COUNT": "2",
         "GIT_CONFIG_KEY_0": "safe.bareRepository",
         "GIT_CONFIG_VALUE_0": "explicit",
+        "GIT_CONFIG_KEY_1": "core.fsmonitor",  # a program that even looking would start
+        "GIT_CONFIG_VALUE_1": "false",
     }
     return child_environment(**fixed)
 

@@ -77,6 +77,8 @@ class ToolGate:
             return ToolOutcome(problem, error=True)
         approval = self._approvals.pop((call_id, name), None)
         arguments = arguments if approval is None else approval.tool_args
+        if not _is_json(arguments):  # nobody could be shown what they allow
+            return ToolOutcome("The arguments hold a number JSON does not have (NaN or Infinity).", error=True)
         if approval is None and (answer := self._loops.answer(name, arguments)) is not None:
             return answer
         outcome = await self._judged(call_id, name, arguments, approved=approval is not None)
@@ -126,6 +128,14 @@ class ToolGate:
         )
         hint = "Nobody is there to be asked. " if unasked is not None else ""
         return ToolOutcome(f"Denied by policy: {reason} {hint}Do without it.", error=True, refused=reason)
+
+
+def _is_json(arguments: dict[str, Any]) -> bool:
+    try:
+        json.dumps(arguments, allow_nan=False)
+    except (ValueError, TypeError, RecursionError):
+        return False
+    return True
 
 
 def _size(arguments: object) -> int:

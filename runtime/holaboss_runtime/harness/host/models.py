@@ -112,9 +112,15 @@ class ModelClients:
 
 
 def warm(protocol: WireProtocol) -> None:
-    """Import what a protocol needs. OpenAI comes with this module; Anthropic takes 40 MB, so on request."""
-    if protocol == "anthropic_messages":
-        import pydantic_ai.models.anthropic  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    """Import what a protocol needs. Anthropic takes 40 MB; what the OpenAI client loads at its first request takes a
+    tenth of a second and more, which would be the first run's."""
+    match protocol:
+        case "anthropic_messages":
+            import pydantic_ai.models.anthropic  # noqa: F401  # pyright: ignore[reportUnusedImport]
+        case "openai_responses":
+            import openai.resources.responses.responses  # pyright: ignore[reportUnusedImport]
+        case "openai_chat":
+            import openai.resources.chat.completions.completions  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
 
 def _model(package: RunPackage, sdk: Any) -> Model:  # noqa: ANN401 - one of two SDK clients

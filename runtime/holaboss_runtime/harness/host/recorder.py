@@ -28,6 +28,7 @@ STATE_TOOLS = frozenset({"todo", "question", "scratchpad"})
 """They change nothing but what the runtime keeps for the session."""
 
 MAX_WORKSPACES = 64
+STOPPED_S = 0.4
 _PATIENCE_S = 10.0
 _AGAIN_S = 0.005
 
@@ -55,6 +56,7 @@ class TurnRecorder:
         self._turn = Turn(package.input_id, package.session_id)
         self._areas = Areas(root, package.mounts)
         self._used = False
+        self._going: set[asyncio.Task[None]] = set()
 
     def watch(self, facts: CallFacts) -> AbstractAsyncContextManager[None]:
         return self._watched(facts)
@@ -71,12 +73,25 @@ class TurnRecorder:
             return
         self._used = True
         opened: list[dict[str, State]] = []
+        begun = self._own(self._kept(lambda: opened.append(self._before(named))))
         try:
-            await _in_any_case(self._kept(lambda: opened.append(self._before(named))))
+            await _or_stopped(begun)
             yield
         finally:
-            if opened:
-                await _in_any_case(self._kept(lambda: self._after(opened[0], named)))
+            await _or_stopped(self._own(self._finished(begun, opened, named)))
+
+    async def _finished(
+        self, begun: asyncio.Task[None], opened: list[dict[str, State]], named: list[str] | None
+    ) -> None:
+        await asyncio.wait({begun})
+        if opened:
+            await self._kept(lambda: self._after(opened[0], named))
+
+    def _own(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._going.add(task)
+        task.add_done_callback(self._going.discard)
+        return task
 
     def _before(self, named: list[str] | None) -> dict[str, State]:
         if named is not None:
@@ -117,7 +132,7 @@ class TurnRecorder:
             logger.exception("changes of %s are not recorded", self._turn.input_id)
         try:
             await self._patiently(lambda: self._recorder.failed(self._turn))
-        except Exception:
+        except Exception:  # noqa: BLE001 - what was wrong is said above
             logger.warning("nor could that be noted")
 
     async def _patiently(self, work: Callable[[], object]) -> None:
@@ -130,11 +145,15 @@ class TurnRecorder:
                     await asyncio.sleep(_AGAIN_S)
 
 
-async def _in_any_case(work: Coroutine[Any, Any, None]) -> None:
-    """To its end, also when the run is cancelled meanwhile."""
-    task = asyncio.get_running_loop().create_task(work)
+async def _or_stopped(task: asyncio.Task[None]) -> None:
+    """Wait for its end. A run that is being stopped waits a moment only: a look at a large workspace takes longer than
+    a stop may, and goes on by itself."""
+    waiting = asyncio.current_task()
+    if waiting is not None and waiting.cancelling():
+        await asyncio.wait({task}, timeout=STOPPED_S)
+        return
     try:
         await asyncio.shield(task)
     except asyncio.CancelledError:
-        await task
+        await asyncio.wait({task}, timeout=STOPPED_S)
         raise

@@ -16,6 +16,7 @@ from holaboss_runtime.workspace.undo.index import Difference, Index
 from holaboss_runtime.workspace.undo.model import INCOMPLETE, NOT_RECORDED, Change, State, Turn
 from holaboss_runtime.workspace.undo.moving import recover
 from holaboss_runtime.workspace.undo.store import UndoStore
+from holaboss_runtime.workspace.undo.tree import is_recordable
 
 MAX_COUNTED = 300
 
@@ -88,10 +89,10 @@ class Recorder:
             recover(self._store)
             self._index = Index(self._store)
             for turn in self._store.turns():
-                if turn.pending:
-                    self._cut_off(
-                        turn, [(path, was, self._index.look_at(path)) for path, was in turn.pending.items()]
-                    )
+                if turn.pending:  # what is no path of a workspace was not written by us
+                    known = {path: was for path, was in turn.pending.items() if is_recordable(path)}
+                    found = [(path, was, self._index.look_at(path)) for path, was in known.items()]
+                    self._cut_off(turn, found)
         return self._index
 
     def _current(self, turn: Turn) -> Turn | None:

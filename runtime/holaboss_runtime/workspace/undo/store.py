@@ -20,7 +20,7 @@ from typing import Any
 from holaboss_runtime.file_locks import lock
 from holaboss_runtime.workspace.undo.blobs import BlobStore
 from holaboss_runtime.workspace.undo.model import BadRecordError, Turn
-from holaboss_runtime.workspace.undo.tree import Tree, is_recordable
+from holaboss_runtime.workspace.undo.tree import Tree
 
 QUOTA = 256 << 20
 MAX_TURNS = 500
@@ -153,8 +153,6 @@ def _turn(path: Path) -> Turn | None:
     try:
         turn = Turn.from_json(_read(path))
     except BadRecordError:
-        return None
-    if not all(is_recordable(each) for each in {*turn.changes, *turn.pending}):
         return None
     return turn if path.stem.endswith(_short(turn.input_id)) else None
 

@@ -18,6 +18,7 @@ from holaboss_runtime.harness.host.mcp.problems import ServerProblemError
 from holaboss_runtime.processes import (
     OWNER_VARIABLE,
     child_environment,
+    descendants,
     kill_group,
     sweep,
     terminate_group,
@@ -100,6 +101,7 @@ class ServerProcess:
     async def end(self, grace_s: float) -> int | None:
         """Close its input, wait up to `grace_s`, then end the group and whatever left it. Returns the exit code, if it
         went by itself."""
+        family = await asyncio.to_thread(descendants, self.pid)  # one of them may hide from its mark
         self._pipes.close_input()
         polite: int | None = None
         with suppress(TimeoutError):
@@ -107,7 +109,7 @@ class ServerProcess:
         if polite is None:
             await terminate_group(self._process, TERM_S)
         kill_group(self.pid)
-        await asyncio.to_thread(_clear, self.pid, self._owner)
+        await asyncio.to_thread(_clear, self.pid, self._owner, frozenset(family))
         await asyncio.wait({self._listening}, timeout=_LAST_WORDS_S)
         self._listening.cancel()
         self._exit.cancel()
@@ -246,9 +248,9 @@ class _Writer(asyncio.Protocol):
             self._transport.abort() if not self._room.is_set() else self._transport.close()
 
 
-def _clear(pgid: int, owner: str) -> None:
+def _clear(pgid: int, owner: str, family: frozenset[int]) -> None:
     """End what left the group, and collect what died in it while it was nobody's child."""
-    sweep(owner)
+    sweep(owner, family)
     if os.name == "posix":
         with suppress(ChildProcessError):
             while os.waitpid(-pgid, os.WNOHANG)[0]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
+from holaboss_runtime.harness.host.mcp.offers import MAX_TOOLS
 from holaboss_runtime.harness.host.text import plain_text
 
 MAX_DESCRIPTION = 2_000
@@ -44,10 +45,11 @@ def clean_schema(given: Any) -> Schema:  # noqa: ANN401 - whatever a server sent
 
 
 def readable_tools(given: list[Any]) -> list[Schema]:
-    """A list of tools as a server sent it, without what is no tool, and each in a form the protocol's library takes."""
+    """A list of tools as a server sent it, without what is no tool or more than anybody can use, and each in a form the
+    protocol's library takes. Takes a while for schemas that are made to: not for the loop."""
     return [
         _readable(cast(Schema, tool))
-        for tool in given
+        for tool in given[:MAX_TOOLS]
         if isinstance(tool, dict) and _is_named(cast(Schema, tool))
     ]
 

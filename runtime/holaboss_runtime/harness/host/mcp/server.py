@@ -122,7 +122,8 @@ class ServerConnection:
             )
         if (error := call.exception()) is not None:
             raise ToolError(self._failed_call(error))
-        return outcome_of(call.result(), self.secrets, pictures=pictures)
+        # Megabytes of a result are not for the loop.
+        return await asyncio.to_thread(outcome_of, call.result(), self.secrets, pictures=pictures)
 
     def shown(self, text: str) -> str:
         return redact(text, self.secrets)

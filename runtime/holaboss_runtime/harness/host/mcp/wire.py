@@ -78,7 +78,7 @@ class Conversation:
             page = await self._session.list_tools(params=params)
             ttl_ms = page.ttl_ms if self.protocol_revision in MODERN_PROTOCOL_VERSIONS else None
             self._good_until = None if ttl_ms is None else asyncio.get_running_loop().time() + ttl_ms / 1000
-            offers += [_offer(tool) for tool in page.tools[:MAX_TOOLS]]
+            offers += await asyncio.to_thread(_offers, page.tools[:MAX_TOOLS])
             cursor = page.next_cursor
             if cursor is None or len(offers) >= MAX_TOOLS:
                 break
@@ -206,6 +206,11 @@ def _versions_in(error: MCPError) -> list[str]:
         return []
 
 
+def _offers(tools: list[types.Tool]) -> list[Offer]:
+    """Takes a while for schemas that are made to: not for the loop."""
+    return [_offer(tool) for tool in tools]
+
+
 def _offer(tool: types.Tool) -> Offer:
     hints = tool.annotations
     return Offer(
@@ -230,7 +235,7 @@ class _Watched:
 
     async def receive(self) -> Item:
         try:
-            return _readable(await self._inner.receive())
+            return await _readable(await self._inner.receive())
         except (anyio.EndOfStream, anyio.ClosedResourceError):
             self._ended.set()
             raise
@@ -260,11 +265,11 @@ class _Watched:
         return None
 
 
-def _readable(item: Item) -> Item:
+async def _readable(item: Item) -> Item:
     """One tool that is described wrongly must not take all others with it."""
     message = item.message if isinstance(item, SessionMessage) else None
     if isinstance(message, types.JSONRPCResponse) and isinstance(tools := message.result.get("tools"), list):
-        message.result["tools"] = readable_tools(cast("list[Any]", tools))
+        message.result["tools"] = await asyncio.to_thread(readable_tools, cast("list[Any]", tools))
     return item
 
 
