@@ -91,6 +91,9 @@ RUNTIME_HIDDEN_IMPORTS = [
     "uvicorn.protocols.http.h11_impl",
 ]
 
+# Packages that look for their files beside their modules: those have to be there as files too.
+RUNTIME_COLLECTION_MODE = {"docx.parts": "pyz+py", "pptx.oxml": "pyz+py", "pptx.parts": "pyz+py"}
+
 # Distributions whose own version is looked up at import time.
 RUNTIME_METADATA = [
     "anthropic",

@@ -81,6 +81,9 @@ def no_unexpected_logs() -> Generator[LogWatch]:
         gc.collect()
     finally:
         root.removeHandler(watch)
+    if logging.root.manager.disable:
+        logging.disable(logging.NOTSET)
+        pytest.fail("logging was switched off for the whole process", pytrace=False)
     if unexpected := watch.unexpected():
         pytest.fail("unexpected log records:\n  " + "\n  ".join(unexpected), pytrace=False)
 

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[3]
 
 CASES = {
     "logs": ('logging.getLogger("a.b").warning("careful")', "unexpected log records"),
+    "silence": ("logging.disable(logging.CRITICAL)", "logging was switched off"),
     "threads": ("threading.Thread(target=lambda: HOLD.wait(10), daemon=True).start()", "leaked threads"),
     "children": ('HELD.append(subprocess.Popen(["sleep", "60"]))', "leaked processes"),
     "network": ('socket.create_connection(("192.0.2.1", 80), 1)', "tests use loopback only"),

@@ -15,7 +15,7 @@ from holaboss_runtime.workspace.documents.kinds import Section
 
 def pages(content: BinaryIO) -> Iterator[Section]:
     """Raises `TroubleError` `encrypted` for one that opens only with a password."""
-    logging.disable(logging.CRITICAL)  # it tells of every flaw it reads over
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it tells of every flaw it reads over
     reader = PdfReader(content, strict=False)
     if reader.is_encrypted and not _opens(reader):
         raise TroubleError("encrypted")
