@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from holaboss_runtime.harness.contract import Mount
-from holaboss_runtime.harness.host.throwaway import ask_helper
 from holaboss_runtime.harness.host.search import opening
 from holaboss_runtime.harness.host.search.child import search
 from holaboss_runtime.harness.host.search.globs import Glob
 from holaboss_runtime.harness.host.search.matching import Matcher, PatternError
+from holaboss_runtime.harness.host.throwaway import ask_helper
 from holaboss_runtime.harness.host.tools import beneath
 from holaboss_runtime.harness.host.tools.base import ToolOutcome
 from holaboss_runtime.harness.host.tools.places import Area, Areas, Place

@@ -78,7 +78,9 @@ class ToolGate:
         approval = self._approvals.pop((call_id, name), None)
         arguments = arguments if approval is None else approval.tool_args
         if not _is_json(arguments):  # nobody could be shown what they allow
-            return ToolOutcome("The arguments hold a number JSON does not have (NaN or Infinity).", error=True)
+            return ToolOutcome(
+                "The arguments hold a number JSON does not have (NaN or Infinity).", error=True
+            )
         if approval is None and (answer := self._loops.answer(name, arguments)) is not None:
             return answer
         outcome = await self._judged(call_id, name, arguments, approved=approval is not None)
