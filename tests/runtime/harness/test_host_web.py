@@ -125,7 +125,7 @@ async def test_what_goes_wrong_is_a_sentence_without_the_key(
 async def test_an_answer_without_end_is_cut_off() -> None:
     async def flood(request: Request, wire: Wire) -> None:
         wire.begin(200, "application/json")
-        while not request.gone.is_set():
+        for _ in range(24):  # three times what is read: writing on would only fill the memory of this process
             wire.chunk(b" " * 1_000_000)
             await asyncio.sleep(0)
 
