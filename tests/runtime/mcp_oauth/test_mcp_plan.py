@@ -55,6 +55,13 @@ class Known:
         return self.variables.get(name)
 
 
+class Everybody:
+    """Whatever is asked for may be started."""
+
+    def why_not(self, workspace_id: str, server: PlannedServer) -> str | None:
+        return None
+
+
 def plan_of(tmp_path: Path, text: str) -> McpPlan:
     (tmp_path / "workspace.yaml").write_text(text)
     return load_plan(tmp_path).mcp
@@ -193,10 +200,10 @@ def test_a_value_that_looks_like_a_placeholder_is_not_filled_in_again(tmp_path: 
 
 
 async def test_what_a_model_and_a_person_are_told(tmp_path: Path) -> None:
-    access = await access_of(plan_of(tmp_path, PLAN), "w1", None)
+    access = await access_of(plan_of(tmp_path, PLAN), "w1", None, Everybody())
     assert "time" in described(access)
     assert "git is not available" in described(access)
     assert len(notices(access)) == 2
-    assert (described(McpAccess()), await access_of(McpPlan(), "w1", None)) == ("", McpAccess())
+    assert (described(McpAccess()), await access_of(McpPlan(), "w1", None, None)) == ("", McpAccess())
     assert "MCP servers" in capability_policy(("read",), more=True)
     assert "no tools" not in capability_policy((), more=True)
