@@ -102,6 +102,7 @@ class Toolbox:
 
     def __init__(self) -> None:
         self._tools: dict[str, ToolboxTool] = {}
+        self._definitions: dict[str, RuntimeTool] = {}
 
     def register(self, *tools: ToolboxTool) -> None:
         """Raises `ValueError` for a name that is taken."""
@@ -112,7 +113,13 @@ class Toolbox:
 
     def definitions(self, session_kind: str) -> list[RuntimeTool]:
         """Those that runs of such a session may be given, in the order of registration."""
-        return [tool.definition() for tool in self._tools.values() if tool.offered(session_kind)]
+        return [self._definition(tool) for tool in self._tools.values() if tool.offered(session_kind)]
+
+    def _definition(self, tool: ToolboxTool) -> RuntimeTool:
+        """Made once: working out a schema costs a millisecond, and every run asks."""
+        if tool.name not in self._definitions:
+            self._definitions[tool.name] = tool.definition()
+        return self._definitions[tool.name]
 
     async def call(self, caller: Caller, name: str, arguments: dict[str, Any]) -> ToolAnswer:
         """Never raises but for cancellation: whatever goes wrong is an answer with `error`."""
