@@ -36,7 +36,7 @@ def evaluate(
     package: RunPackage, *, harness: str, skills: Mapping[str, str], withheld: Mapping[str, str] | None = None
 ) -> Evaluated:
     """`skills` are names by id; `withheld` are tools that exist and are not given to this run, with the reason."""
-    policy = package.permissions
+    policy = unconditional(package.permissions)
     own: dict[str, Permission] = {name: _permission(policy, name) for name in package.tools}
     runtime: dict[str, Permission] = {
         tool.name: _permission(policy, tool.name) for tool in package.runtime_tools
@@ -94,15 +94,19 @@ def _ids(capabilities: list[Record], policy: str) -> list[str]:
     return [capability["id"] for capability in capabilities if capability["policy"] == policy]
 
 
-def forbidden(policy: PermissionPolicy, name: str) -> bool:
-    """Whether no call of a tool can be allowed, whatever its arguments."""
-    return _permission(policy, name) == "deny"
-
-
-def _permission(policy: PermissionPolicy, name: str) -> Permission:
-    """What holds for every call of a tool: a refusal that depends on arguments is the gate's business."""
+def unconditional(policy: PermissionPolicy) -> PermissionPolicy:
+    """The part of a policy that holds for every call of a tool: a refusal that depends on arguments is the gate's."""
     always = [rule for rule in policy.rules if not (rule.command or rule.path or rule.host or rule.server)]
-    return decide(policy.model_copy(update={"rules": always}), CallFacts(name)).effect
+    return policy.model_copy(update={"rules": always})
+
+
+def forbidden(always: PermissionPolicy, name: str) -> bool:
+    """Whether no call of a tool can be allowed, whatever its arguments; `always` is `unconditional`."""
+    return _permission(always, name) == "deny"
+
+
+def _permission(always: PermissionPolicy, name: str) -> Permission:
+    return decide(always, CallFacts(name)).effect
 
 
 def _policy(name: str) -> Policy:

@@ -17,7 +17,6 @@ _LISTED = 12
 class ChangesButton(DropButton):
     moved = Signal(bool)
     """Take back (False) or put back (True) what the turn did."""
-    file_chosen = Signal(str)
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -39,9 +38,7 @@ class ChangesButton(DropButton):
             return
         menu = rounded(QMenu(self))
         for file in changes.files[:_LISTED]:
-            action = menu.addAction(file_words(file).replace("&", "&&"))
-            action.setEnabled(file.problem is None)
-            action.triggered.connect(lambda _=False, path=file.path: self.file_chosen.emit(path))
+            menu.addAction(file_words(file).replace("&", "&&")).setEnabled(False)  # to be read, not chosen
         if (more := changes.file_count - _LISTED) > 0:
             menu.addAction(self.tr("and %n more", "", more)).setEnabled(False)
         menu.addSeparator()
