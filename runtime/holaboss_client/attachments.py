@@ -34,3 +34,13 @@ class StagedAttachment(WireModel):
     kind: Literal["image", "file"]
     size: int
     batch: str
+
+
+class MessageAttachment(WireModel):
+    """A file that came with a message, as history tells it. `kind` is image, file or folder; `size` is in bytes, 0
+    where nobody said."""
+
+    workspace_path: str
+    name: str
+    kind: str = "file"
+    size: int = 0

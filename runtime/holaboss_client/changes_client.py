@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+from contextlib import suppress
 
 from holaboss_client.attachments import PIECE_BYTES, StageAttachment, StagedAttachment
+from holaboss_client.problems import ProblemError, RuntimeUnreachableError
 from holaboss_client.transport import Transport
 from holaboss_client.transport import segment as _segment
 from holaboss_client.undo import TurnChangesList, TurnDiff, UndoReply, UndoRequest
@@ -32,18 +34,32 @@ class ChangeCalls(Transport):
     async def stage_attachment(
         self, workspace_id: str, name: str, content: bytes, *, batch: str | None = None
     ) -> StagedAttachment:
-        """Send a file in pieces; what comes back can be attached to a message."""
+        """Send a file in pieces; what comes back can be attached to a message. A file that is refused in the middle
+        leaves nothing behind."""
         path = f"/workspaces/{_segment(workspace_id)}/attachments"
         first = StageAttachment(name=name, batch=batch, content_base64=_encoded(content, 0))
         staged = await self._call(StagedAttachment, "POST", path, json=first.model_dump(exclude_none=True))
-        for offset in range(PIECE_BYTES, len(content), PIECE_BYTES):
-            piece = StageAttachment(
-                workspace_path=staged.workspace_path, offset=offset, content_base64=_encoded(content, offset)
-            )
-            staged = await self._call(
-                StagedAttachment, "POST", path, json=piece.model_dump(exclude_none=True)
-            )
+        try:
+            for offset in range(PIECE_BYTES, len(content), PIECE_BYTES):
+                piece = StageAttachment(
+                    workspace_path=staged.workspace_path,
+                    offset=offset,
+                    content_base64=_encoded(content, offset),
+                )
+                staged = await self._call(
+                    StagedAttachment, "POST", path, json=piece.model_dump(exclude_none=True)
+                )
+        except ProblemError:
+            with suppress(ProblemError, RuntimeUnreachableError):  # the refusal is what is worth knowing
+                await self.discard_attachment(workspace_id, staged.workspace_path)
+            raise
         return staged
+
+    async def discard_attachment(self, workspace_id: str, workspace_path: str) -> None:
+        """Delete a staged file that no message names. Raises `ProblemError` `attachment_in_use` otherwise."""
+        batch, name = workspace_path.split("/")[-2:]
+        path = f"/workspaces/{_segment(workspace_id)}/attachments/{_segment(batch)}/{_segment(name)}"
+        await self._send("DELETE", path)
 
     async def _move(
         self, workspace_id: str, input_id: str, direction: str, body: UndoRequest | None

@@ -3,13 +3,15 @@ client, except `HandedOverSecret`, which exists to move a key out of a file and 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, StringConstraints
 
 from holaboss_client.base import RequestModel, WireModel
 
 ProviderKind = Literal["openai_compatible", "anthropic_native", "openrouter", "holaboss_proxy"]
+Setting = Annotated[str, StringConstraints(max_length=2_000)]
+"""A value that goes into the file."""
 KeyState = Literal["none", "literal", "keychain", "keychain_missing", "environment"]
 
 
@@ -43,15 +45,15 @@ class PatchRuntimeConfig(RequestModel):
     """
 
     auth_token: SecretStr | None = None
-    user_id: str | None = None
-    sandbox_id: str | None = None
-    model_proxy_base_url: str | None = None
-    default_model: str | None = None
-    runtime_mode: str | None = None
-    default_provider: str | None = None
-    web_search_provider: str | None = None
-    image_provider: str | None = None
-    image_model: str | None = None
+    user_id: Setting | None = None
+    sandbox_id: Setting | None = None
+    model_proxy_base_url: Setting | None = None
+    default_model: Setting | None = None
+    runtime_mode: Setting | None = None
+    default_provider: Setting | None = None
+    web_search_provider: Setting | None = None
+    image_provider: Setting | None = None
+    image_model: Setting | None = None
 
 
 class RuntimeStatus(WireModel):
@@ -79,7 +81,7 @@ class Profile(WireModel):
 
 
 class PutProfile(RequestModel):
-    name: str
+    name: str = Field(max_length=200)
     name_source: Literal["manual", "agent", "auth_fallback"] = "manual"
 
 
@@ -144,18 +146,18 @@ class PutProvider(RequestModel):
     """`PUT /api/v1/runtime/providers/{id}`: connect or update one. An absent field keeps its stored value,
     or the catalogue default when there is none. A key never travels here; see `PutSecret`."""
 
-    name: str | None = None
+    name: Setting | None = None
     kind: ProviderKind | None = None
-    base_url: str | None = None
-    models: list[str] | None = None
-    headers: dict[str, str] | None = None
+    base_url: Setting | None = None
+    models: list[Setting] | None = Field(default=None, max_length=2_000)
+    headers: dict[str, str] | None = Field(default=None, max_length=50)
 
 
 class PutBackgroundTasks(RequestModel):
     """`PUT /api/v1/runtime/background-tasks`; a null provider switches background work off."""
 
-    provider: str | None = None
-    model: str | None = None
+    provider: Setting | None = None
+    model: Setting | None = None
 
 
 class PutSecret(RequestModel):

@@ -6,8 +6,12 @@ from typing import Any
 
 from pydantic import Field
 
+from holaboss_client.attachments import MessageAttachment
 from holaboss_client.base import RequestModel, WireModel
 from holaboss_client.events import OutputEvent
+
+MAX_TITLE = 1_000
+"""Of a session, in characters; what is shown of it is shorter."""
 
 
 class Session(WireModel):
@@ -43,16 +47,16 @@ class CreateSession(RequestModel):
     environment_id: str | None = None
     session_id: str | None = None
     kind: str = "workspace_session"
-    title: str | None = None
+    title: str | None = Field(default=None, max_length=MAX_TITLE)
     parent_session_id: str | None = None
-    created_by: str = "workspace_user"
+    created_by: str = Field(default="workspace_user", max_length=200)
 
 
 class PatchSession(RequestModel):
     """`PATCH /agent-sessions/{id}`: absent leaves as is."""
 
     workspace_id: str
-    title: str | None = None
+    title: str | None = Field(default=None, max_length=MAX_TITLE)
     archived: bool | None = None
 
 
@@ -63,10 +67,10 @@ class QueueRequest(RequestModel):
     workspace_id: str
     session_id: str | None = None
     text: str = ""
-    attachments: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-    image_urls: list[str] = Field(default_factory=list[str])
-    model: str | None = None
-    thinking_value: str | None = None
+    attachments: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]], max_length=100)
+    image_urls: list[str] = Field(default_factory=list[str], max_length=100)
+    model: str | None = Field(default=None, max_length=500)
+    thinking_value: str | None = Field(default=None, max_length=64)
     priority: int = Field(default=0, ge=-(2**31), lt=2**31)
     idempotency_key: str | None = Field(default=None, min_length=1, max_length=200)
 
@@ -159,6 +163,7 @@ class QueuedInput(WireModel):
     text: str
     status: str
     created_at: str
+    attachments: list[MessageAttachment] = Field(default_factory=list[MessageAttachment])
 
 
 class TurnIndex(WireModel):
@@ -186,6 +191,7 @@ class Turn(WireModel):
     status: str
     created_at: str
     events: list[OutputEvent]
+    attachments: list[MessageAttachment] = Field(default_factory=list[MessageAttachment])
 
 
 class TurnPage(WireModel):

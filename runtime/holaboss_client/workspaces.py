@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from holaboss_client.base import RequestModel, WireModel
+
+MAX_MESSAGE = 4_000
 
 
 class Workspace(WireModel):
@@ -52,8 +56,8 @@ class CreateWorkspace(RequestModel):
     workspace_id: str | None = None
     status: str = "active"
     workspace_path: str | None = None
-    error_message: str | None = None
-    onboarding_status: str = "not_required"
+    error_message: str | None = Field(default=None, max_length=MAX_MESSAGE)
+    onboarding_status: str = Field(default="not_required", max_length=64)
 
 
 class PatchWorkspace(RequestModel):
@@ -61,9 +65,9 @@ class PatchWorkspace(RequestModel):
 
     name: str | None = None
     status: str | None = None
-    error_message: str | None = None
-    icon: str | None = None
-    icon_color: str | None = None
+    error_message: str | None = Field(default=None, max_length=MAX_MESSAGE)
+    icon: str | None = Field(default=None, max_length=100)
+    icon_color: str | None = Field(default=None, max_length=64)
     workspace_path: str | None = None
 
 

@@ -12,7 +12,7 @@ Kind = Literal["invalid", "not_found", "conflict", "unprocessable", "forbidden",
 
 
 class DomainError(Exception):
-    def __init__(self, kind: Kind, code: str, detail: str, **context: Any) -> None:  # noqa: ANN401
+    def __init__(self, kind: Kind, code: str, detail: str, /, **context: Any) -> None:  # noqa: ANN401
         super().__init__(detail)
         self.kind: Kind = kind
         self.code = code
@@ -22,4 +22,6 @@ class DomainError(Exception):
 
 def not_found(noun: str, identifier: str) -> DomainError:
     """`not_found("workspace", id)` has the code `workspace_not_found`."""
-    return DomainError("not_found", f"{noun}_not_found", f"There is no {noun} with the id {identifier!r}.")
+    return DomainError(
+        "not_found", f"{noun}_not_found", f"There is no {noun} with the id {identifier[:200]!r}."
+    )

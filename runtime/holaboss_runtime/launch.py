@@ -22,6 +22,7 @@ from holaboss_runtime.harness.registry import DEFAULT, HARNESSES
 STANDALONE_ROOT = "/holaboss"
 STANDALONE_PORT = 8080
 MAX_HELLO_BYTES = 1024 * 1024
+MIN_TOKEN = 16
 APPROVAL_VARIABLE, APPROVAL_S = "HOLABOSS_APPROVAL_EXPIRY_S", 86_400
 
 
@@ -64,7 +65,7 @@ class Launch:
 def read_launch(environ: MutableMapping[str, str]) -> Launch:
     """Read the environment and take the secrets out of it. Raises `StartError`."""
     embedded = _flag(environ, "HOLABOSS_EMBEDDED_RUNTIME")
-    root = Path(environ.get("HB_SANDBOX_ROOT") or STANDALONE_ROOT).expanduser().absolute()
+    root = _path(environ, "HB_SANDBOX_ROOT", Path(STANDALONE_ROOT))
     harness = environ.get("SANDBOX_AGENT_HARNESS", "").strip() or DEFAULT
     if not HARNESSES.knows(harness):
         known = ", ".join(repr(name) for name in HARNESSES.names)
@@ -78,10 +79,8 @@ def read_launch(environ: MutableMapping[str, str]) -> Launch:
         host=environ.get("SANDBOX_AGENT_BIND_HOST", "").strip() or "127.0.0.1",
         port=_number(environ, "SANDBOX_AGENT_BIND_PORT", 0 if embedded else STANDALONE_PORT, 0, 65535),
         embedded=embedded,
-        database_path=Path(environ.get("HOLABOSS_RUNTIME_DB_PATH") or state / "runtime.db").absolute(),
-        config_path=Path(
-            environ.get("HOLABOSS_RUNTIME_CONFIG_PATH") or state / "runtime-config.json"
-        ).absolute(),
+        database_path=_path(environ, "HOLABOSS_RUNTIME_DB_PATH", state / "runtime.db"),
+        config_path=_path(environ, "HOLABOSS_RUNTIME_CONFIG_PATH", state / "runtime-config.json"),
         harness=harness,
         hosts=_number(environ, "HB_HARNESS_HOSTS", 1, 1, 64),
         concurrency=_number(environ, "HB_QUEUE_WORKER_CONCURRENCY", 5, 1, 256),
@@ -104,9 +103,11 @@ def prepare_root(launch: Launch) -> None:
         if not os.access(launch.state_folder, os.W_OK | os.X_OK):
             raise PermissionError(13, "permission denied")
     except OSError as error:
+        is_file = isinstance(error, (FileExistsError, NotADirectoryError))
+        reason = f"{error.filename} is not a folder" if is_file else error.strerror
         raise StartError(
             "root_not_writable",
-            f"{launch.root} cannot be used ({error.strerror}). Set HB_SANDBOX_ROOT to a writable folder.",
+            f"{launch.root} cannot be used ({reason}). Set HB_SANDBOX_ROOT to a writable folder.",
         ) from error
 
 
@@ -131,9 +132,11 @@ def read_hello() -> Hello:
 def standalone_token(launch: Launch) -> tuple[str, str]:
     """The token and where it comes from, for the log. Raises `StartError`."""
     if launch.token is not None:
-        if not _usable(launch.token):
+        if not _usable(launch.token) or len(launch.token) < MIN_TOKEN:
             raise StartError(
-                "settings_invalid", "HOLABOSS_RUNTIME_TOKEN must be printable ASCII without spaces."
+                "settings_invalid",
+                f"HOLABOSS_RUNTIME_TOKEN must be at least {MIN_TOKEN} characters of printable ASCII without spaces."
+                " `openssl rand -hex 32` makes one.",
             )
         return launch.token, "HOLABOSS_RUNTIME_TOKEN"
     path = launch.state_folder / "runtime-token"
@@ -152,6 +155,8 @@ def _stored_token(path: Path) -> str:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
+        if os.name == "posix" and path.stat().st_mode & 0o077:
+            path.chmod(0o600)  # who can read it can do everything this server can
         return path.read_text("utf-8", errors="replace").strip()
     token = secrets.token_urlsafe(32)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -181,15 +186,29 @@ def _flag(environ: MutableMapping[str, str], name: str) -> bool:
     return environ.get(name, "").strip().lower() in ("1", "true", "yes", "on")
 
 
+def _path(environ: MutableMapping[str, str], name: str, default: Path) -> Path:
+    given = environ.get(name, "").strip()
+    try:
+        return Path(given).expanduser().absolute() if given else default.absolute()
+    except RuntimeError as error:  # a home nobody has
+        raise StartError("settings_invalid", f"{name} is {given[:200]!r}, which leads nowhere.") from error
+
+
 def _number(environ: MutableMapping[str, str], name: str, default: int, low: int, high: int) -> int:
     text = environ.get(name, "").strip()
     if not text:
         return default
-    if not text.isdecimal() or not low <= int(text) <= high:
+    if not (text.isascii() and text.isdecimal() and len(text) < 10) or not low <= int(text) <= high:
         raise StartError(
             "settings_invalid", f"{name} is {text[:40]!r}; it must be a number from {low} to {high}."
         )
     return int(text)
+
+
+def local_url(host: str, port: int) -> str:
+    """Where programs on this machine reach a server that is bound to `host`: nobody can call "every address"."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def say(line: str) -> None:

@@ -13,12 +13,16 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Collection
+import threading
+import time
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 OWNER_VARIABLE = "HOLABOSS_PROCESS_OWNER"
 SWEEP_ROUNDS = 50  # a process may fork while it is being looked for
+UNCLAIMED_S = 10.0
+"""A child that has been dead for this long, with nobody collecting it, was adopted."""
 
 _PASSED_ON = (
     "PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR",
@@ -27,7 +31,10 @@ _PASSED_ON = (
     "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES",
 )  # fmt: skip
 _PR_SET_PDEATHSIG = 1
+_PF_EXITING = 0x4
 _PR_SET_CHILD_SUBREAPER = 36
+_unclaimed: dict[tuple[int, str], float] = {}  # dead children by pid and start, and since when they were seen
+_collecting = threading.Lock()
 
 
 def self_command(sub: str, *args: str) -> list[str]:
@@ -59,10 +66,12 @@ async def terminate_group(process: asyncio.subprocess.Process, grace_s: float) -
     """
     signal_group(process.pid, signal.SIGTERM)
     with suppress(TimeoutError):
-        await asyncio.wait_for(process.wait(), grace_s)
+        async with asyncio.timeout(grace_s):
+            await process.wait()
     kill_group(process.pid)  # also when the child obeyed: others of its group may have stayed
     with suppress(TimeoutError):  # asyncio also waits for pipes, which somebody who left the group may hold
-        await asyncio.wait_for(process.wait(), grace_s)
+        async with asyncio.timeout(grace_s):
+            await process.wait()
 
 
 def kill_group(pid: int) -> None:
@@ -107,9 +116,36 @@ def owner_of(pid: int) -> str:
     return f"host-{pid}."
 
 
+def keep_what_is_ignored() -> None:
+    """Go on ignoring what whoever started this program had it ignore (`nohup`, `&` in a script), without handing that
+    on: a handler is not inherited, and what runs in a terminal has to hear its interrupts. In the main thread."""
+    for name in ("SIGHUP", "SIGINT", "SIGQUIT"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, _disregard)
+
+
+def _disregard(_number: int, _frame: object) -> None:
+    pass
+
+
 def terminal_owner_of(pid: int) -> str:
     """The start of the owner mark of everything that runs in terminals of the runtime with this process id."""
     return f"terminal-{pid}."
+
+
+def is_ending(pid: int) -> bool:
+    """Whether this process has begun to exit, is dead, or is not there at all. Linux only; False elsewhere.
+
+    The pipes of a process that is killed close before its children get another parent. In between only this tells.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return True
+    return bool(int(fields[6]) & _PF_EXITING)
 
 
 def end_marked(owner: str) -> None:
@@ -133,12 +169,48 @@ def sweep(owner: str | None = None, also: Collection[int] = ()) -> None:
     for _ in range(SWEEP_ROUNDS):
         targets = [pid for pid in descendants() if owner is None or pid in also or _is_owned(pid, owner)]
         if not targets:
-            return
+            break
         for pid in targets:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         for pid in targets:
             _reap(pid)
+    collect_adopted()
+
+
+def collect_adopted() -> None:
+    """Reap what was adopted and died by itself: the dead bear no mark, and would stay for as long as this process.
+
+    What died in a namespace of processes of its own was never started here. Of the others only those that were dead
+    before are nobody's, because whoever starts a child collects it at once.
+    """
+    now, waiting = time.monotonic(), dict[tuple[int, str], float]()
+    with _collecting:
+        for pid, start, is_foreign in _dead_children():
+            since = _unclaimed.get((pid, start), now)
+            if is_foreign or now - since > UNCLAIMED_S:
+                with suppress(ChildProcessError):
+                    os.waitpid(pid, os.WNOHANG)
+            else:
+                waiting[pid, start] = since
+        _unclaimed.clear()
+        _unclaimed.update(waiting)
+
+
+def _dead_children() -> Iterator[tuple[int, str, bool]]:
+    """Pid, time of start, and whether it lived in another namespace of processes; Linux only."""
+    for listed in Path("/proc/self/task").glob("*/children"):
+        with suppress(OSError):
+            for pid in map(int, listed.read_text().split()):
+                fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+                if fields[0] == "Z":
+                    yield pid, fields[19], _is_foreign(pid)
+
+
+def _is_foreign(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/status").read_text(errors="replace")
+    numbers = status.partition("\nNSpid:")[2].partition("\n")[0].split()
+    return len(numbers) > 1
 
 
 def _reap(pid: int) -> None:

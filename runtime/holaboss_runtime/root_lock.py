@@ -59,10 +59,17 @@ class RootLock:
                 raise self._taken(place, note) from error
 
     def announce(self, url: str, poke_token: str) -> None:
-        """Tell local programs where this server is, and a token that is good for the poke route only."""
+        """Tell local programs where this server is, and a token that is good for the poke route only.
+
+        Raises `StartError` `root_not_writable`.
+        """
         content = json.dumps({"pid": os.getpid(), "url": url, "poke_token": poke_token})
         for _, note in self._places:
-            _write(note, content)
+            try:
+                _write(note, content)
+            except OSError as error:
+                message = f"{note} cannot be written ({error.strerror}). Move away what is there."
+                raise StartError("root_not_writable", message) from error
 
     def release(self) -> None:
         for _, note in self._places:

@@ -1,7 +1,8 @@
 """The composition root of a server: everything is constructed here, once, and ended here, in order.
 
-`serve` is the whole life of the process: read the launch, take the root, listen, say so, and come down within
-two seconds of being told to, whoever tells it.
+`serve` is the whole life of the process: read the launch, take the root and the database, listen, say so, load the
+services, and come down within two seconds of being told to, whoever tells it. Whatever can refuse to start does so
+before it listens. What is only heavy comes after: `/healthz` answers at once, other requests wait until it is there.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,7 @@ from holaboss_runtime import processes
 from holaboss_runtime.launch import (
     Launch,
     StartError,
+    local_url,
     prepare_root,
     read_hello,
     read_launch,
@@ -40,8 +42,10 @@ from holaboss_runtime.root_lock import RootLock
 from holaboss_runtime.store.database import Database, DatabaseError
 
 if TYPE_CHECKING:
+    from fastapi import APIRouter
     from uvicorn.server import Server as HttpServer
 
+    from holaboss_runtime.api.app import Application
     from holaboss_runtime.api.state import RuntimeState
 
 log = logging.getLogger(__name__)
@@ -51,7 +55,7 @@ BACKSTOP_S = 5.0
 KEEP_ALIVE_S = (
     60  # longer than a client keeps an idle connection, so that it is never the one to be surprised
 )
-BACKLOG = 512
+BACKLOG = 128  # also how many are accepted at once, before the protocol can count them
 LOOK_S = 30.0
 WEBSOCKET_BYTES = 64 * 1024  # of what a client says; nothing that is said there is of use
 
@@ -65,6 +69,7 @@ def serve() -> int:
             processes.die_with_parent()
         prepare_root(launch)
         prepared = _prepare(launch)
+        formatter.secrets = lambda: prepared.hidden | frozenset(prepared.keys.values())
         return asyncio.run(_run(launch, prepared, formatter))
     except StartError as error:
         return _fail(error)
@@ -96,6 +101,11 @@ class _Prepared:
     @property
     def port(self) -> int:
         return int(self.listener.getsockname()[1])
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Secrets of this process that are nobody's provider key."""
+        return frozenset({self.token, self.poke_token})
 
 
 def _prepare(launch: Launch) -> _Prepared:
@@ -151,8 +161,14 @@ def _listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _compose(launch: Launch, prepared: _Prepared, stop: Callable[[], None]) -> RuntimeState:
-    """The services of a server. The heavy imports are here, after everything that can refuse to start."""
+def _load() -> Sequence[APIRouter]:
+    """Import what a server does not need to listen: the routes, and with them all that they serve."""
+    from holaboss_runtime.api.families import ROUTERS
+
+    return ROUTERS
+
+
+def _compose(launch: Launch, prepared: _Prepared, instance_id: str, stop: Callable[[], None]) -> RuntimeState:
     from holaboss_runtime.api.state import RuntimeState
     from holaboss_runtime.services import Plan, compose
     from holaboss_runtime.sessions.owners import SERVER
@@ -170,7 +186,7 @@ def _compose(launch: Launch, prepared: _Prepared, stop: Callable[[], None]) -> R
         approval_s=launch.approval_s,
         look_s=None if launch.embedded else LOOK_S,  # a desktop that rests has no timers
         secrets=prepared.keys,
-        hidden=frozenset({prepared.token, prepared.poke_token}),
+        hidden=prepared.hidden,
     )
     services = compose(plan, prepared.database)
 
@@ -181,21 +197,21 @@ def _compose(launch: Launch, prepared: _Prepared, stop: Callable[[], None]) -> R
 
     services.config.on_change = configured
     configured()
-    return RuntimeState.of(services, lifetime=asyncio.Event(), instance_id=new_id(), stop=stop)
+    return RuntimeState.of(services, lifetime=asyncio.Event(), instance_id=instance_id, stop=stop)
 
 
-def _http_server(launch: Launch, prepared: _Prepared, state: RuntimeState) -> HttpServer:
+def _http_server(launch: Launch, prepared: _Prepared, application: Application) -> HttpServer:
     from uvicorn.config import Config
     from uvicorn.server import Server as HttpServer
 
-    from holaboss_runtime.api.app import build_app
-    from holaboss_runtime.api.middleware import Access, allowed_hosts
+    from holaboss_runtime.api.http_protocol import HttpProtocol
+    from holaboss_runtime.api.middleware import Access, Gate, allowed_hosts
 
     hosts = allowed_hosts(launch.host, prepared.port, launch.allowed_hosts)
     config = Config(
-        build_app(state, Access(prepared.token, prepared.poke_token, hosts)),
+        Gate(application, Access(prepared.token, prepared.poke_token, hosts)),
         loop="asyncio",
-        http="h11",
+        http=HttpProtocol,
         ws=_websocket,  # pyright: ignore[reportArgumentType] — it makes a protocol, as a class would
         ws_max_size=WEBSOCKET_BYTES,
         ws_per_message_deflate=False,
@@ -226,45 +242,60 @@ class _Server:
     """Made and run on the event loop."""
 
     def __init__(self, launch: Launch, prepared: _Prepared, formatter: JsonLines) -> None:
+        from holaboss_runtime.api.app import Application
+
         self._launch = launch
         self._prepared = prepared
+        self._formatter = formatter
+        self._instance_id = new_id()
         self._stopping = asyncio.Event()
-        self._state = _compose(launch, prepared, self._stop)
-        self._http = _http_server(launch, prepared, self._state)
-        formatter.secrets = self._state.config.live_secrets
+        self._state: RuntimeState | None = None
+        self._application = Application()
+        self._http = _http_server(launch, prepared, self._application)
 
     async def run(self) -> int:
         self._watch_for_orders()
-        self._state.terminals.recover()
-        await self._state.sessions.start()
         # Only the two halves of the HTTP server are used: its own loop would wake ten times a second for nothing.
         await self._http.startup(sockets=[self._prepared.listener])
         try:
             self._announce()
-            gc.freeze()
-            gc.enable()
-            await self._state.harness.start()
+            await self._open()
             await self._stopping.wait()
         finally:
             await self._come_down()
         return 0
 
+    async def _open(self) -> None:
+        """Load and construct the services, recover what a dead server left behind, and let the requests in."""
+        routers = await asyncio.to_thread(_load)  # it answers meanwhile
+        if self._stopping.is_set():
+            return
+        state = self._state = _compose(self._launch, self._prepared, self._instance_id, self._stop)
+        self._formatter.secrets = state.config.live_secrets
+        state.terminals.recover()
+        await state.sessions.start()
+        self._application.open(state, routers)
+        gc.freeze()
+        gc.enable()
+        await state.harness.start()
+
     def _announce(self) -> None:
         launch = self._launch
-        host = f"[{launch.host}]" if ":" in launch.host else launch.host
-        url = f"http://{host}:{self._prepared.port}"
+        address, port = self._prepared.listener.getsockname()[:2]
+        is_everywhere = address in ("0.0.0.0", "::")
+        url = local_url(address if is_everywhere else launch.host, port)
         self._prepared.lock.announce(url, self._prepared.poke_token)
         if launch.bridge_requested:
             log.info("the remote bridge is not part of this version; PROACTIVE_* variables have no effect")
-        if launch.host in ("0.0.0.0", "::") and not any(launch.allowed_hosts):
+        if is_everywhere and not any(launch.allowed_hosts):
             log.warning(
                 "other machines are refused until HOLABOSS_ALLOWED_HOSTS says by which name they call this one"
             )
-        log.info("listening on %s, root %s", url, launch.root)
+        log.info("listening on %s%s, root %s", url, " and all other addresses" * is_everywhere, launch.root)
         ready = Ready(
             url=url,
             pid=os.getpid(),
-            instance_id=self._state.instance_id,
+            instance_id=self._instance_id,
             protocol=PROTOCOL_VERSION,
             version=PRODUCT_VERSION,
         )
@@ -281,14 +312,15 @@ class _Server:
 
     async def _come_down(self) -> None:
         """Streams, requests and runs first; then the children they may still need; the database last."""
-        self._state.lifetime.set()
-        await _end(
-            self._http.shutdown(sockets=[self._prepared.listener]),
-            self._state.sessions.close(),
-            self._state.terminals.close(),
-        )
-        await _end(self._state.harness.close(), self._state.config.close(), self._state.mcp.close())
-        self._state.database.close()
+        self._application.close()
+        http = self._http.shutdown(sockets=[self._prepared.listener])
+        if (state := self._state) is None:  # its services could not be loaded
+            await _end(http)
+        else:
+            state.lifetime.set()
+            await _end(http, state.sessions.close(), state.terminals.close())
+            await _end(state.harness.close(), state.config.close(), state.mcp.close())
+        self._prepared.database.close()
         self._prepared.lock.release()
 
     def _watch_for_orders(self) -> None:

@@ -19,7 +19,8 @@ from holaboss_runtime.config.service import ConfigService
 from holaboss_runtime.harness.contract import Harness
 from holaboss_runtime.harness.mcp_consent import McpConsents
 from holaboss_runtime.harness.mcp_view import McpServers
-from holaboss_runtime.harness.registry import DEFAULT, HARNESSES, HarnessOptions
+from holaboss_runtime.harness.options import HarnessOptions
+from holaboss_runtime.harness.registry import DEFAULT, HARNESSES
 from holaboss_runtime.harness.services import HostServices
 from holaboss_runtime.harness.toolbox import Toolbox
 from holaboss_runtime.runs.policy import RunPolicies
@@ -134,7 +135,7 @@ def compose(plan: Plan, database: Database) -> Services:
         workspaces=workspaces,
         files=WorkspaceFiles(workspaces, changes),
         undo=WorkspaceUndo(workspaces, changes),
-        attachments=WorkspaceAttachments(workspaces),
+        attachments=WorkspaceAttachments(workspaces, sessions.records.inputs),
         profiles=Profiles(database),
         agents=agents,
         sessions=sessions,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pydantic_core import from_json
@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 10 * 1024 * 1024
 OPEN_PATH = "/healthz"
+HTTP_PORT = 80
 POKE_PATH = "/api/v1/lifecycle/poke"
 _WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _NOT_VALID = 1008
@@ -28,9 +29,13 @@ _NOT_FOUND = (404, "route_not_found", "There is no WebSocket at this address.")
 
 
 class RefusedBody(Exception):
-    def __init__(self, status: int, code: str, detail: str) -> None:
+    def __init__(self, status: int, code: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
-        self.answer = problem(status, code, detail)
+        self.answer = problem(status, code, detail, headers=headers)
+
+
+class ClientGone(Exception):
+    """Nobody is there to be answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,8 @@ class Gate:
                 receive = await _bounded(scope, receive)
             except RefusedBody as error:
                 refusal = error.answer
+            except ClientGone:
+                return
         if refusal is not None:
             await refusal(scope, receive, send)
             return
@@ -126,11 +133,13 @@ class Gate:
 def allowed_hosts(host: str, port: int, extra: Iterable[str]) -> frozenset[str]:
     """What the Host header may say: the loopback address, the bound one, and the names a deployment lists.
 
-    An extra name without a port stands for itself with and without the port of this server.
+    An extra name without a port stands for itself with and without the port of this server. Clients leave port 80 out.
     """
-    names = {f"127.0.0.1:{port}"}
-    if host not in ("0.0.0.0", "::", ""):
-        names.add(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+    bound = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host.lower())
+    own = {"127.0.0.1", f"[{bound}]" if ":" in bound else bound}
+    names = {f"{name}:{port}" for name in own}
+    if port == HTTP_PORT:
+        names |= own
     for name in filter(None, (item.strip().lower() for item in extra)):
         has_port = name.rpartition("]")[2].rpartition(":")[1] != ""
         names |= {name} if has_port else {name, f"{name}:{port}"}
@@ -140,10 +149,14 @@ def allowed_hosts(host: str, port: int, extra: Iterable[str]) -> frozenset[str]:
 async def _bounded(scope: Scope, receive: Receive) -> Receive:
     """Read the body of a write, at most `MAX_BODY_BYTES` however it is framed, check that it is JSON, and hand it on.
 
-    Raises `RefusedBody`. Stricter than the parser behind it: no NaN, no lone surrogates, no nesting without end,
-    which nobody after us could store or send again.
+    Raises `RefusedBody`, and `ClientGone` when it went in the middle. Stricter than the parser behind it: no NaN, no
+    lone surrogates, no nesting without end, which nobody after us could store or send again.
     """
     headers = dict(scope["headers"])
+    if b"content-length" in headers and b"transfer-encoding" in headers:
+        # Two programs could disagree on where this request ends, so nothing that follows it is read.
+        detail = "A request has either a Content-Length or a Transfer-Encoding, not both."
+        raise RefusedBody(400, "malformed_request", detail, {"connection": "close"})
     length = headers.get(b"content-length", b"0")
     if length.isdigit() and int(length) > MAX_BODY_BYTES:
         raise _too_large()
@@ -154,7 +167,7 @@ async def _bounded(scope: Scope, receive: Receive) -> Receive:
     while more:
         message = await receive()
         if message["type"] != "http.request":
-            return receive
+            raise ClientGone
         body += message.get("body", b"")
         more = message.get("more_body", False)
         if len(body) > MAX_BODY_BYTES:

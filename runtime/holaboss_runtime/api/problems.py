@@ -1,4 +1,4 @@
-"""Every error reply is problem details with a stable code; nothing a client sent is echoed."""
+"""Every error reply is problem details with a stable code; nothing of a body is echoed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
+from holaboss_runtime.api.methods import allowed_methods
 from holaboss_runtime.errors import DomainError, Kind
 
 STATUS: dict[Kind, int] = {
@@ -30,15 +31,22 @@ class ProblemResponse(JSONResponse):
 
 
 def problem(
-    status: int, code: str, detail: str, *, headers: Mapping[str, str] | None = None, **extra: object
+    status: int,
+    code: str,
+    detail: str,
+    /,
+    *,
+    headers: Mapping[str, str] | None = None,
+    extra: Mapping[str, object] | None = None,
 ) -> ProblemResponse:
+    """`extra` are further members; none of them can take the place of one that every problem has."""
     body = {
+        **(extra or {}),
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
         "status": status,
         "detail": detail,
         "code": code,
-        **extra,
     }
     return ProblemResponse(body, status, headers=dict(headers) if headers else None)
 
@@ -53,7 +61,7 @@ def install(app: FastAPI) -> None:
 
 async def _domain(_request: Request, error: Exception) -> ProblemResponse:
     assert isinstance(error, DomainError)
-    return problem(STATUS[error.kind], error.code, error.detail, **error.context)
+    return problem(STATUS[error.kind], error.code, error.detail, extra=error.context)
 
 
 async def _validation(_request: Request, error: Exception) -> ProblemResponse:
@@ -69,14 +77,17 @@ async def _validation(_request: Request, error: Exception) -> ProblemResponse:
         for item in found
     ]
     where = ".".join(errors[0]["loc"][1:]) or errors[0]["loc"][0]
-    return problem(422, "invalid_request", f"{where}: {errors[0]['msg']}.", errors=errors)
+    return problem(422, "invalid_request", f"{where}: {errors[0]['msg']}.", extra={"errors": errors})
 
 
-async def _http(_request: Request, error: Exception) -> ProblemResponse:
+async def _http(request: Request, error: Exception) -> ProblemResponse:
     assert isinstance(error, HTTPException)
     status = error.status_code
     detail = _DETAILS.get(status, HTTPStatus(status).phrase)
-    return problem(status, _CODES.get(status, "error"), detail, headers=error.headers)
+    headers = {name.lower(): value for name, value in (error.headers or {}).items()}
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["allow"] = allowed_methods(request.app.state.routes, request.scope["path"])
+    return problem(status, _CODES.get(status, "error"), detail, headers=headers)
 
 
 def unexpected() -> ProblemResponse:

@@ -10,8 +10,9 @@ from pathlib import Path
 def write_openapi(target: str | None = None) -> int:
     """Write to a file, or to stdout without one; 1 when the file cannot be written."""
     from holaboss_runtime.api.app import build_routes
+    from holaboss_runtime.api.description import describe
 
-    text = json.dumps(build_routes().openapi(), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    text = json.dumps(describe(build_routes()), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     if target is None:
         sys.stdout.write(text)
         return 0

@@ -102,7 +102,8 @@ class ConfigFile:
             raise DomainError(
                 "unavailable",
                 "config_not_writable",
-                f"Settings cannot be saved to {self.path}: {error.strerror}. Check its permissions.",
+                f"Settings cannot be saved to {self.path}: {error.strerror}. Check its permissions and the space on the"
+                " disk.",
             ) from error
         self._stamp = None
 

@@ -15,7 +15,13 @@ from holaboss_runtime.redaction import worth_hiding
 
 KEYCHAIN = "keychain:"
 _VALID = re.compile(r"[\x21-\x7e]{1,8192}")
+NOT_A_KEY = "This is not a key: it is empty, or has spaces or characters in it that no key has."
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
+
+
+def is_key(value: str) -> bool:
+    """Whether a header of HTTP can carry it; what was copied from where it is shown in part, as `sk-…`, cannot."""
+    return _VALID.fullmatch(value) is not None
 
 
 def needs_key(entry: ProviderEntry) -> bool:
@@ -44,10 +50,8 @@ class KeyRing:
     def put(self, provider_id: str, value: str) -> None:
         """Raises `DomainError` `key_invalid` for what no HTTP header can carry."""
         value = value.strip()
-        if not _VALID.fullmatch(value):
-            raise DomainError(
-                "unprocessable", "key_invalid", "This is not a key: it is empty or has spaces in it."
-            )
+        if not is_key(value):
+            raise DomainError("unprocessable", "key_invalid", NOT_A_KEY)
         self._memory[provider_id] = value
 
     def drop(self, provider_id: str) -> None:

@@ -13,6 +13,7 @@ import httpx
 from holaboss_client.config import ProviderTest
 from holaboss_runtime.config.builtin import DEMO_ID
 from holaboss_runtime.config.endpoints import Endpoint, endpoint, is_loopback, url_problem
+from holaboss_runtime.config.keys import NOT_A_KEY, is_key
 from holaboss_runtime.config.settings import ProviderEntry
 
 LIMIT_S = 6.0
@@ -29,7 +30,12 @@ async def probe(entry: ProviderEntry, key: str | None, model: str | None) -> Pro
     local = is_loopback(target.base_url)
     if key is None and not local:
         return ProviderTest(outcome="bad_key", detail="No key has been entered yet.")
+    if key is not None and not is_key(key):
+        return ProviderTest(outcome="bad_key", detail=NOT_A_KEY)
     headers = {**_key_headers(target, key), **entry.headers}
+    if not all(text.isascii() and text.isprintable() for header in headers.items() for text in header):
+        detail = "A header of this provider has a character in it that no header can have. Correct the settings file."
+        return ProviderTest(outcome="provider_error", detail=detail)
     # A proxy variable must not carry what is meant for this machine away from it.
     client = httpx.AsyncClient(headers=headers, timeout=LIMIT_S, trust_env=not local, follow_redirects=False)
     started = time.monotonic()

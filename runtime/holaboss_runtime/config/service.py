@@ -33,7 +33,7 @@ from holaboss_runtime.config.demo import DemoProvider
 from holaboss_runtime.config.document import ConfigFile, Document
 from holaboss_runtime.config.endpoints import WireProtocol, endpoint, url_problem
 from holaboss_runtime.config.environment import Environment
-from holaboss_runtime.config.keys import KeyRing, needs_key
+from holaboss_runtime.config.keys import NOT_A_KEY, KeyRing, is_key, needs_key
 from holaboss_runtime.config.resolution import resolve_target
 from holaboss_runtime.config.settings import ProviderEntry, Settings, read_settings
 from holaboss_runtime.config.views import catalogue_of, config_view
@@ -160,6 +160,13 @@ class ConfigService:
                 "unavailable",
                 "provider_key_missing",
                 f"The key of {name} is not here. Enter it in Settings, Model Providers.",
+                provider_id=provider_id,
+            )
+        if key is not None and not is_key(key):  # of the environment, or written into the file by hand
+            raise DomainError(
+                "unavailable",
+                "provider_key_missing",
+                f"The key of {name} cannot be used. {NOT_A_KEY} Enter it in Settings, Model Providers.",
                 provider_id=provider_id,
             )
         extra = self._proxy_headers(settings, key, headers) if target.via_proxy else {}

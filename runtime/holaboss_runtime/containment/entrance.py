@@ -74,7 +74,8 @@ class Entrance:
         self._inside.setblocking(False)
         loop.add_reader(self._inside, lambda: arrived.done() or arrived.set_result(None))
         try:
-            await asyncio.wait_for(arrived, HANDED_S)
+            async with asyncio.timeout(HANDED_S):
+                await arrived
             message, descriptors, *_ = socket.recv_fds(self._inside, 1, 1)
         except (OSError, TimeoutError):
             return

@@ -11,6 +11,7 @@ import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import urlsplit
 
 from holaboss_runtime.containment.network import HostList, plain_host
@@ -102,10 +103,12 @@ class Forwarder:
         try:
             if not request.head:
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                await _both(_copy(reader, upstream), _copy(upstream_reader, writer))
+                await _both(partial(_copy, reader, upstream), _copy(upstream_reader, writer))
             else:
                 upstream.write(request.head)
-                await _both(_send_body(reader, upstream, request.body), _copy(upstream_reader, writer))
+                await _both(
+                    partial(_send_body, reader, upstream, request.body), _copy(upstream_reader, writer)
+                )
         finally:
             upstream.transport.abort()
 
@@ -117,7 +120,8 @@ class Forwarder:
                 f"The network of this command is limited, and {host}:{port} is not on its list.",
             )
         try:
-            addresses = await asyncio.wait_for(self._resolve(host, port), CONNECT_S)
+            async with asyncio.timeout(CONNECT_S):
+                addresses = await self._resolve(host, port)
         except (OSError, TimeoutError) as error:
             raise _Refusal("502 Bad Gateway", f"{host} could not be found.") from error
         usable = [address for address in addresses if self._hosts.may_connect(host, address)]
@@ -128,9 +132,8 @@ class Forwarder:
             )
         for address in usable:
             with suppress(OSError, TimeoutError):
-                return await asyncio.wait_for(
-                    asyncio.open_connection(address, port, limit=MAX_HEAD_BYTES), CONNECT_S
-                )
+                async with asyncio.timeout(CONNECT_S):
+                    return await asyncio.open_connection(address, port, limit=MAX_HEAD_BYTES)
         raise _Refusal("502 Bad Gateway", f"{host}:{port} does not answer.")
 
     def _note(self, host: str, port: int) -> None:
@@ -141,7 +144,8 @@ class Forwarder:
 
 async def _read_request(reader: asyncio.StreamReader) -> _Request:
     try:
-        raw = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), HEAD_S)
+        async with asyncio.timeout(HEAD_S):
+            raw = await reader.readuntil(b"\r\n\r\n")
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError) as error:
         raise _Refusal("400 Bad Request", "This is not a request that can be passed on.") from error
     lines = raw[:-4].split(b"\r\n")
@@ -203,7 +207,7 @@ async def _send_body(reader: asyncio.StreamReader, upstream: asyncio.StreamWrite
 
 async def _pass(reader: asyncio.StreamReader, upstream: asyncio.StreamWriter, size: int) -> None:
     while size:
-        piece = await asyncio.wait_for(reader.read(min(_CHUNK, size)), IDLE_S)
+        piece = await _read(reader, min(_CHUNK, size))
         if not piece:
             return
         size -= len(piece)
@@ -212,21 +216,26 @@ async def _pass(reader: asyncio.StreamReader, upstream: asyncio.StreamWriter, si
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while piece := await asyncio.wait_for(reader.read(_CHUNK), IDLE_S):
+    while piece := await _read(reader, _CHUNK):
         writer.write(piece)
         await writer.drain()
     if writer.can_write_eof():
         writer.write_eof()
 
 
-async def _both(sending: Awaitable[None], receiving: Awaitable[None]) -> None:
+async def _read(reader: asyncio.StreamReader, most: int) -> bytes:
+    async with asyncio.timeout(IDLE_S):
+        return await reader.read(most)
+
+
+async def _both(sending: Callable[[], Awaitable[None]], receiving: Awaitable[None]) -> None:
     """Until everything was received; sending may end before, and is ended after."""
 
     async def sends() -> None:
         with suppress(
             OSError, TimeoutError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError
         ):
-            await sending
+            await sending()
 
     task = asyncio.ensure_future(sends())
     try:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import secrets
 from pathlib import Path
 
 from holaboss_runtime.containment.holding import Containment
 from holaboss_runtime.containment.view import Network, NetworkMode, View
+from holaboss_runtime.processes import OWNER_VARIABLE, owner_of, sweep
 
 TRIAL_S = 15.0
 _PROOF = ("/bin/sh", "-c", "exit 42")
@@ -16,8 +19,10 @@ _EXPECTED = 42
 async def holds(containment: Containment, mode: NetworkMode) -> bool:
     """Whether a command with this network runs to its end, with every flag that will be used."""
     view = View(Path("/usr"), writable=False)
+    # One mark for each: several are tried at once, and none may end another.
+    marked = {OWNER_VARIABLE: f"{owner_of(os.getpid())}trial-{secrets.token_hex(8)}"}
     try:
-        async with containment.hold(view, _PROOF, {}, Network(mode)) as held:
+        async with containment.hold(view, _PROOF, marked, Network(mode)) as held:
             process = await asyncio.create_subprocess_exec(
                 *held.arguments,
                 env=held.environment,
@@ -32,11 +37,14 @@ async def holds(containment: Containment, mode: NetworkMode) -> bool:
             return await _proved(process)
     except OSError:
         return False
+    finally:
+        await asyncio.to_thread(sweep, marked[OWNER_VARIABLE])
 
 
 async def _proved(process: asyncio.subprocess.Process) -> bool:
     try:
-        return await asyncio.wait_for(process.wait(), TRIAL_S) == _EXPECTED
+        async with asyncio.timeout(TRIAL_S):
+            return await process.wait() == _EXPECTED
     except TimeoutError:
         return False
     finally:

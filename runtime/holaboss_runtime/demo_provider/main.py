@@ -19,7 +19,7 @@ from collections.abc import Callable
 PACE_VARIABLE = "HOLABOSS_DEMO_PACE_MS"
 DEFAULT_PACE_MS = 12.0
 CHUNK = 65_536
-STDIN = 0
+STDIN, STDOUT = 0, 1
 
 
 def main() -> int:
@@ -33,8 +33,10 @@ def main() -> int:
     listener = _listen()
     ready = {"event": "ready", "url": f"http://127.0.0.1:{listener.getsockname()[1]}/v1"}
     # The socket listens already: a client that is quicker than the server below waits in its backlog.
-    sys.stdout.write(json.dumps(ready) + "\n")
-    sys.stdout.flush()
+    try:
+        os.write(STDOUT, json.dumps(ready).encode() + b"\n")
+    except BrokenPipeError:  # whoever started it is gone already
+        return 0
     asyncio.run(_serve(listener, token, pace_s))
     return 0
 
@@ -49,11 +51,12 @@ def _listen() -> socket.socket:
 
 
 async def _serve(listener: socket.socket, token: str, pace_s: float) -> None:
-    import uvicorn
+    from uvicorn.config import Config
+    from uvicorn.server import Server
 
     from holaboss_runtime.demo_provider.app import create_app
 
-    config = uvicorn.Config(
+    config = Config(
         create_app(token, pace_s),
         loop="asyncio",
         http="h11",
@@ -62,15 +65,17 @@ async def _serve(listener: socket.socket, token: str, pace_s: float) -> None:
         log_config=None,
         access_log=False,
     )
-    server = uvicorn.Server(config)
-
-    def stop() -> None:
-        # Nothing is kept, so an answer that still streams is not waited for.
-        server.should_exit = server.force_exit = True
-
+    config.load()
+    server = Server(config)
+    server.lifespan = config.lifespan_class(config)
+    stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
-    threading.Thread(target=_wait_for_end, args=(loop, stop), daemon=True, name="stdin").start()
-    await server.serve(sockets=[listener])
+    threading.Thread(target=_wait_for_end, args=(loop, stopping.set), daemon=True, name="stdin").start()
+    # Only the two halves of the server are used: its own loop would wake ten times a second for nothing.
+    await server.startup(sockets=[listener])
+    await stopping.wait()
+    server.force_exit = True  # nothing is kept, so an answer that still streams is not waited for
+    await server.shutdown(sockets=[listener])
 
 
 def _wait_for_end(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> None:

@@ -8,18 +8,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Coroutine
+from collections import deque
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
-from pydantic import ValidationError
-
 from holaboss_client.base import new_id
 from holaboss_runtime.harness.contract import ContractModel, RunnerEvent, RunPackage
+from holaboss_runtime.harness.frame_pipe import FramePipe, spawn_with_frames
 from holaboss_runtime.harness.frames import (
     FROM_HOST,
-    MAX_FRAME_BYTES,
-    FromHostFrame,
     HostAnswer,
     HostAsk,
     HostEvent,
@@ -56,42 +54,63 @@ _LONGEST_LOG_LINE = 64 * 1024
 
 
 class CarriedRun:
-    """The runtime's end of a run: its events, then `None` if the host was lost before the run ended."""
+    """The runtime's end of a run: its events, then `None` if the host was lost before the run ended.
 
-    def __init__(self, run_id: str, caller: Caller) -> None:
+    `behind` is told when the reader of this run has fallen behind, and when it has caught up.
+    """
+
+    def __init__(self, run_id: str, caller: Caller, behind: Callable[[str, bool], None]) -> None:
         self.run_id = run_id
         self.caller = caller
-        self._queue: asyncio.Queue[RunnerEvent | None] = asyncio.Queue(QUEUED_EVENTS)
+        self._behind = behind
+        self._events: deque[RunnerEvent | None] = deque()
+        self._reader: asyncio.Future[None] | None = None
         self._abandoned = False
 
-    async def put(self, event: RunnerEvent | None) -> None:
-        """Waits while the reader of this run is behind; at once when nobody reads it any more."""
-        if not self._abandoned:
-            await self._queue.put(event)
+    def put(self, event: RunnerEvent | None) -> None:
+        if self._abandoned:
+            return
+        self._events.append(event)
+        if len(self._events) == QUEUED_EVENTS:
+            self._behind(self.run_id, True)
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
 
     async def get(self) -> RunnerEvent | None:
-        return await self._queue.get()
+        """For one reader."""
+        if not self._events:
+            self._reader = asyncio.get_running_loop().create_future()
+            try:
+                await self._reader
+            finally:
+                self._reader = None
+        event = self._events.popleft()
+        if len(self._events) == QUEUED_EVENTS // 2:
+            self._behind(self.run_id, False)
+        return event
 
     def abandon(self) -> None:
+        """Nobody reads it any more: what comes is dropped."""
         self._abandoned = True
-        while not self._queue.empty():  # lets a `put` that waits for room go on
-            self._queue.get_nowait()
+        self._events.clear()
+        self._behind(self.run_id, False)
 
 
 class HostProcess:
     """A running child. `serve` must be running for anything to arrive."""
 
-    def __init__(self, process: asyncio.subprocess.Process, toolbox: Toolbox, services: HostServices) -> None:
-        self._process = process
+    def __init__(self, toolbox: Toolbox, services: HostServices) -> None:
         self._toolbox = toolbox
         self._services = services
+        self._process: asyncio.subprocess.Process
+        self._frames = FramePipe(self._take)
         self._calls: dict[asyncio.Task[None], str] = {}
         self._asked: dict[str, asyncio.Future[Any]] = {}
         self._runs: dict[str, CarriedRun] = {}
+        self._slow: set[str] = set()
         self._groups: set[int] = set()
         self._busy = asyncio.Event()
         self._heard = asyncio.Event()
-        self._delivering = False
         self.containment: str | None = None
         self.ready = asyncio.Event()
         self.lost = asyncio.Event()
@@ -99,17 +118,12 @@ class HostProcess:
     @classmethod
     async def spawn(cls, toolbox: Toolbox, services: HostServices) -> HostProcess:
         """Start a child; it is not warm yet. Raises `OSError` when the program cannot be started."""
-        process = await asyncio.create_subprocess_exec(
-            *self_command("harness-host"),
-            env=child_environment(),
-            cwd=os.sep,  # the child must not import from wherever the runtime happens to stand
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            limit=MAX_FRAME_BYTES + 1,
-            start_new_session=True,
+        host = cls(toolbox, services)
+        # The child must not import from wherever the runtime happens to stand.
+        host._process = await spawn_with_frames(
+            self_command("harness-host"), host._frames, environment=child_environment(), folder=os.sep
         )
-        return cls(process, toolbox, services)
+        return host
 
     @property
     def pid(self) -> int:
@@ -120,7 +134,7 @@ class HostProcess:
         try:
             async with asyncio.TaskGroup() as tasks:
                 helpers = [tasks.create_task(self._log()), tasks.create_task(self._watch(stall_s))]
-                await self._read()
+                await self._read_to_the_end()
                 for helper in helpers:
                     helper.cancel()
         finally:
@@ -128,7 +142,7 @@ class HostProcess:
 
     def open(self, package: RunPackage) -> CarriedRun:
         """Start a run. Raises `ValueError` when the package is too large for a frame."""
-        run = CarriedRun(new_id(), Caller.of(package))
+        run = CarriedRun(new_id(), Caller.of(package), self._note_pace)
         frame = encode(RunStart(run_id=run.run_id, package=package))
         self._runs[run.run_id] = run
         self._write(frame)
@@ -167,37 +181,47 @@ class HostProcess:
 
     async def close(self) -> None:
         """End of input, then TERM, then KILL. What it started dies with it."""
+        self._frames.resume()  # a child counts as gone only at the end of its pipes
         if self._process.stdin is not None:
             self._process.stdin.close()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._process.wait(), END_S)
+            async with asyncio.timeout(END_S):
+                await self._process.wait()
         await terminate_group(self._process, END_S)
 
     def _write(self, line: bytes) -> None:
         if self._process.stdin is not None and not self._process.stdin.is_closing():
             self._process.stdin.write(line)
 
-    async def _read(self) -> None:
-        async for frame in self._frames():
-            self._heard.set()
-            if isinstance(frame, HostEvent):
-                await self._deliver(frame.run_id, frame.event)
-            elif isinstance(frame, RunDone):
-                await self._deliver(frame.run_id, frame.event)
-                self._drop(frame.run_id)
-            elif isinstance(frame, ProcessGroup):
-                (self._groups.add if frame.alive else self._groups.discard)(frame.pgid)
-            elif isinstance(frame, HostHello):
-                self.containment = frame.containment
-                self.ready.set()
-            elif isinstance(frame, ToolCall):
-                self._begin(frame.run_id, self._call_tool(frame))
-            elif isinstance(frame, ServiceCall):
-                self._begin("", self._call_service(frame))
-            elif isinstance(frame, HostAnswer):
-                self._answered(frame)
-            else:
-                assert isinstance(frame, HostPong)
+    async def _read_to_the_end(self) -> None:
+        try:
+            await self._frames.over()
+        except ValueError as error:  # also what pydantic raises
+            logger.error(
+                "harness host %s sent something that is not a frame: %s", self.pid, type(error).__name__
+            )
+
+    def _take(self, line: bytes) -> None:
+        frame = FROM_HOST.validate_json(line)
+        self._heard.set()
+        if isinstance(frame, HostEvent):
+            self._deliver(frame.run_id, frame.event)
+        elif isinstance(frame, RunDone):
+            self._deliver(frame.run_id, frame.event)
+            self._drop(frame.run_id)
+        elif isinstance(frame, ProcessGroup):
+            (self._groups.add if frame.alive else self._groups.discard)(frame.pgid)
+        elif isinstance(frame, HostHello):
+            self.containment = frame.containment
+            self.ready.set()
+        elif isinstance(frame, ToolCall):
+            self._begin(frame.run_id, self._call_tool(frame))
+        elif isinstance(frame, ServiceCall):
+            self._begin("", self._call_service(frame))
+        elif isinstance(frame, HostAnswer):
+            self._answered(frame)
+        else:
+            assert isinstance(frame, HostPong)
 
     def _begin(self, run_id: str, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -244,21 +268,17 @@ class HostProcess:
         else:
             answer.set_exception(HostAskError(frame.code or "host_failed", frame.error))
 
-    async def _frames(self) -> AsyncIterator[FromHostFrame]:
-        assert self._process.stdout is not None
-        try:
-            while (line := await self._process.stdout.readline()).endswith(b"\n"):
-                yield FROM_HOST.validate_json(line)
-        except (ValueError, ValidationError) as error:  # ValueError: a line over the limit
-            logger.error(
-                "harness host %s sent something that is not a frame: %s", self.pid, type(error).__name__
-            )
-
-    async def _deliver(self, run_id: str, event: RunnerEvent) -> None:
+    def _deliver(self, run_id: str, event: RunnerEvent) -> None:
         if (run := self._runs.get(run_id)) is not None:
-            self._delivering = True
-            await run.put(event)
-            self._delivering = False
+            run.put(event)
+
+    def _note_pace(self, run_id: str, behind: bool) -> None:
+        """Read nothing while anybody is behind: the host then waits, and so does its model."""
+        (self._slow.add if behind else self._slow.discard)(run_id)
+        if self._slow:
+            self._frames.pause()
+        else:
+            self._frames.resume()
 
     def _drop(self, run_id: str) -> None:
         self._runs.pop(run_id, None)
@@ -281,9 +301,10 @@ class HostProcess:
             self._heard.clear()
             self.send(HostPing())
             try:
-                await asyncio.wait_for(self._heard.wait(), stall_s)
+                async with asyncio.timeout(stall_s):
+                    await self._heard.wait()
             except TimeoutError:
-                if not self._delivering:  # otherwise it is we who do not listen
+                if not self._frames.paused:  # otherwise it is we who do not listen
                     logger.error(
                         "harness host %s gave no sign of life for %g s and is killed", self.pid, stall_s
                     )
@@ -294,9 +315,11 @@ class HostProcess:
     async def _bury(self) -> None:
         """The child is gone, or is made to go; so is everything it left behind."""
         self.lost.set()
+        self._frames.drop()
         self.kill()
         with suppress(TimeoutError):  # a pipe nobody reads to its end any more would make it wait for ever
-            await asyncio.wait_for(self._process.wait(), END_S)
+            async with asyncio.timeout(END_S):
+                await self._process.wait()
         for pgid in self._groups:
             kill_group(pgid)
         await asyncio.to_thread(sweep, owner_of(self.pid))
@@ -306,5 +329,5 @@ class HostProcess:
             if not answer.done():
                 answer.set_exception(HostAskError("host_lost", "The executor was lost."))
         for run in list(self._runs.values()):
-            await run.put(None)
+            run.put(None)
         self._runs.clear()

@@ -26,7 +26,7 @@ from holaboss_runtime.harness.frames import HostWarm
 from holaboss_runtime.harness.host_process import CarriedRun, HostProcess
 from holaboss_runtime.harness.services import HostAskError, HostServices
 from holaboss_runtime.harness.toolbox import Toolbox
-from holaboss_runtime.processes import become_subreaper
+from holaboss_runtime.processes import become_subreaper, keep_what_is_ignored
 
 logger = logging.getLogger(__name__)
 
@@ -103,6 +103,7 @@ class NativeHarness:
     async def start(self) -> None:
         """Returns at once; the hosts warm up on their own."""
         become_subreaper()
+        keep_what_is_ignored()
         for slot in self._slots:
             self._own(self._keep(slot))
 
@@ -140,7 +141,7 @@ class NativeHarness:
         told.anything = any(decision.outcome == "approved" for decision in package.decisions)
         stopper = self._own(self._stop_when_told(host, run, cancel))
         try:
-            async for event in _events(run):
+            while not told.ended and (event := await run.get()) is not None:
                 told.hear(event)
                 yield event
             if not told.ended:
@@ -258,14 +259,6 @@ class _Told:
 
     def result(self) -> RunResult:
         return RunResult(assistant_text="\n\n".join("".join(pieces) for pieces in self._texts.values()))
-
-
-async def _events(run: CarriedRun) -> AsyncIterator[RunnerEvent]:
-    """The events of a run; ends after its terminal event, or without one when the host is lost."""
-    while (event := await run.get()) is not None:
-        yield event
-        if event.event_type in TERMINAL_EVENTS:
-            return
 
 
 def _paused(told: _Told) -> RunnerEvent:

@@ -1,31 +1,22 @@
 """Which executors there are: an adapter by name, and how it is opened. A new one is one entry here.
 
-Nothing above the seam knows more of an adapter than its name.
+Nothing above the seam knows more of an adapter than its name. One costs nothing until it is opened: its code is
+loaded then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from holaboss_runtime.harness.contract import Harness
-from holaboss_runtime.harness.native import NativeHarness
-from holaboss_runtime.harness.services import HostServices
-from holaboss_runtime.harness.toolbox import Toolbox
+if TYPE_CHECKING:
+    from holaboss_runtime.harness.contract import Harness
+    from holaboss_runtime.harness.options import HarnessOptions
 
 DEFAULT = "native"
 
-
-@dataclass(frozen=True, slots=True)
-class HarnessOptions:
-    """`hosts` are processes in the pool of an adapter that has one. The rest is what executors may call back."""
-
-    hosts: int = 1
-    toolbox: Toolbox = field(default_factory=Toolbox)
-    services: HostServices = field(default_factory=HostServices)
-
-
-Opener = Callable[[HarnessOptions], Harness]
+Opener = Callable[["HarnessOptions"], "Harness"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +55,8 @@ class HarnessRegistry:
 
 
 def _native(options: HarnessOptions) -> Harness:
+    from holaboss_runtime.harness.native import NativeHarness
+
     return NativeHarness(hosts=options.hosts, toolbox=options.toolbox, services=options.services)
 
 

@@ -32,6 +32,14 @@ MAX_SUGGESTIONS = 4
 _STRICTNESS: dict[Permission, int] = {"always_allow": 0, "always_ask": 1, "deny": 2}
 
 
+def effect_of(policy: PermissionPolicy, facts: CallFacts) -> Permission:
+    """The effect of `decide` alone, for those who need neither reason nor suggestions."""
+    call = call_of(facts)
+    if any(_forbidding(policy, aspect, call) is not None for aspect in call.aspects):
+        return "deny"
+    return _strictest(policy, call)[0]
+
+
 def decide(policy: PermissionPolicy, facts: CallFacts) -> Verdict:
     """What is to become of the call, why, and which rules would let it run without asking."""
     call = call_of(facts)

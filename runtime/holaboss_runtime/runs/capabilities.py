@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from holaboss_runtime.harness.contract import RunPackage
-from holaboss_runtime.permissions.decide import decide
-from holaboss_runtime.permissions.model import CallFacts, Permission, PermissionPolicy
+from holaboss_runtime.permissions.model import Permission
+from holaboss_runtime.permissions.standing import Standing
 from holaboss_runtime.runs import fingerprint
 
 Kind = Literal["builtin_tool", "runtime_tool", "mcp_tool", "custom_tool", "skill"]
@@ -36,14 +36,10 @@ def evaluate(
     package: RunPackage, *, harness: str, skills: Mapping[str, str], withheld: Mapping[str, str] | None = None
 ) -> Evaluated:
     """`skills` are names by id; `withheld` are tools that exist and are not given to this run, with the reason."""
-    policy = unconditional(package.permissions)
-    own: dict[str, Permission] = {name: _permission(policy, name) for name in package.tools}
-    runtime: dict[str, Permission] = {
-        tool.name: _permission(policy, tool.name) for tool in package.runtime_tools
-    }
-    custom: dict[str, Permission] = {
-        tool.name: _permission(policy, tool.name) for tool in package.custom_tools
-    }
+    standing = Standing(package.permissions)
+    own: dict[str, Permission] = {name: standing.of(name) for name in package.tools}
+    runtime: dict[str, Permission] = {tool.name: standing.of(tool.name) for tool in package.runtime_tools}
+    custom: dict[str, Permission] = {tool.name: standing.of(tool.name) for tool in package.custom_tools}
     given = package.model_copy(
         update={
             "tools": [name for name in package.tools if own[name] != "deny"],
@@ -59,7 +55,7 @@ def evaluate(
             for name, allowed in runtime.items()
         ),
         *(_tool(name, "custom_tool", "mutate", allowed) for name, allowed in custom.items()),
-        *(_mcp_tool(ref.tool_id, ref.server_id, ref.tool_name, policy) for ref in package.mcp_tool_refs),
+        *(_mcp_tool(ref.tool_id, ref.server_id, ref.tool_name, standing) for ref in package.mcp_tool_refs),
         *(_skill(skill_id, name) for skill_id, name in skills.items()),
         *(_withheld(name, reason) for name, reason in (withheld or {}).items()),
     ]
@@ -94,21 +90,6 @@ def _ids(capabilities: list[Record], policy: str) -> list[str]:
     return [capability["id"] for capability in capabilities if capability["policy"] == policy]
 
 
-def unconditional(policy: PermissionPolicy) -> PermissionPolicy:
-    """The part of a policy that holds for every call of a tool: a refusal that depends on arguments is the gate's."""
-    always = [rule for rule in policy.rules if not (rule.command or rule.path or rule.host or rule.server)]
-    return policy.model_copy(update={"rules": always})
-
-
-def forbidden(always: PermissionPolicy, name: str) -> bool:
-    """Whether no call of a tool can be allowed, whatever its arguments; `always` is `unconditional`."""
-    return _permission(always, name) == "deny"
-
-
-def _permission(always: PermissionPolicy, name: str) -> Permission:
-    return decide(always, CallFacts(name)).effect
-
-
 def _policy(name: str) -> Policy:
     if name in _COORDINATE:
         return "coordinate"
@@ -132,9 +113,9 @@ def _tool(name: str, kind: Kind, policy: Policy, permission: Permission) -> Reco
     }
 
 
-def _mcp_tool(tool_id: str, server_id: str, tool_name: str, policy: PermissionPolicy) -> Record:
+def _mcp_tool(tool_id: str, server_id: str, tool_name: str, standing: Standing) -> Record:
     callable_name = f"mcp__{server_id}__{tool_name}"
-    record = _tool(tool_id, "mcp_tool", "mutate", _permission(policy, callable_name))
+    record = _tool(tool_id, "mcp_tool", "mutate", standing.of(callable_name))
     more = {"callable_name": callable_name, "trust_level": "external"}
     return record | more | {"server_id": server_id, "tool_name": tool_name}
 

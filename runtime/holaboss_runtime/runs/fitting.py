@@ -8,7 +8,7 @@ from pathlib import Path
 
 from holaboss_runtime.harness.mcp_resolve import McpAccess
 from holaboss_runtime.permissions.model import PermissionPolicy
-from holaboss_runtime.runs.capabilities import forbidden, unconditional
+from holaboss_runtime.permissions.standing import Standing
 from holaboss_runtime.runs.profile import Executor, PreparedRun
 from holaboss_runtime.workspace.skills import SkillCatalog
 from holaboss_runtime.workspace.staging import stage
@@ -22,12 +22,13 @@ def fitting_policy(executor: Executor, policy: PermissionPolicy) -> PermissionPo
 
 def fitting_tools(executor: Executor, policy: PermissionPolicy, skills: SkillCatalog) -> Executor:
     """The executor without tools that are forbidden whatever their arguments, and those that would be of no use."""
-    useless, always = set[str](), unconditional(policy)
+    useless, standing = set[str](), Standing(policy)
     if not executor.capabilities.supports_waiting_user:
         useless.add("question")
     if not skills.skills:
         useless.add("skill")
-    return executor.without(*useless, *(name for name in executor.all_tools if forbidden(always, name)))
+    denied = (name for name in executor.all_tools if standing.of(name) == "deny")
+    return executor.without(*useless, *denied)
 
 
 def fitting_skills(executor: Executor, skills: SkillCatalog) -> SkillCatalog:

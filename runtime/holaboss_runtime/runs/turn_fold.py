@@ -12,8 +12,6 @@ from typing import Any, cast
 
 from holaboss_client.events import OutputEvent, RunEvent
 
-_PROGRESS = frozenset({RunEvent.OUTPUT_DELTA, RunEvent.THINKING_DELTA, RunEvent.TOOL_CALL})
-
 
 @dataclass(slots=True)
 class _Part:
@@ -43,12 +41,14 @@ class TurnFold:
         return fold
 
     def add(self, event_type: str, payload: dict[str, Any]) -> None:
-        self.progressed = self.progressed or event_type in _PROGRESS
         if event_type == RunEvent.OUTPUT_DELTA:
+            self.progressed = True
             self._add_text(payload)
         elif event_type == RunEvent.THINKING_DELTA:
+            self.progressed = True
             self._thinking.add(_integer(payload.get("content_index")))
         elif event_type == RunEvent.TOOL_CALL:
+            self.progressed = True
             self._add_tool(payload)
         elif event_type == RunEvent.SKILL_INVOCATION and payload.get("phase") == "completed":
             self._skills.append(payload)

@@ -33,18 +33,26 @@ class Continuity:
         self._records = records
         self._remember = remember
 
-    def complete(self, wake_id: str) -> None:
-        """Write what this wake still owes."""
-        wake = self._records.wakes.get(wake_id)
-        if wake is None or not (wake.continuity_owed or wake.evolve_owed):
-            return
+    def complete(self, wake_id: str, *, last: Callable[[], None] | None = None) -> bool:
+        """Write what this wake still owes, and `last`, in one transaction; False, and nothing of it, when that could
+        not be done."""
         try:
-            if wake.continuity_owed:
-                self._write(wake)
-            self._queue_evolve(wake)
+            with self._records.database.transaction():
+                self._pay(wake_id)
+                if last is not None:
+                    last()
         except Exception:
             # The turn stands; the debt stays written down, and the next start or wake tries again.
-            log.exception("continuity of wake %s is still owed", wake.wake_id)
+            log.exception("continuity of wake %s is still owed", wake_id)
+            return False
+        return True
+
+    def _pay(self, wake_id: str) -> None:
+        wake = self._records.wakes.get(wake_id)
+        if wake is not None and wake.continuity_owed:
+            self._write(wake)
+        if wake is not None and wake.evolve_owed:
+            self._queue_evolve(wake)
 
     def complete_all(self, session_id: str | None = None) -> int:
         """Pay every debt, or those of one session; how many wakes had one."""

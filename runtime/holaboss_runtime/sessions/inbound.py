@@ -131,10 +131,10 @@ class Inbound:
         return self._records.inputs.by_key(session.workspace_id, idempotency_key)
 
     def _refuse_ended(self, session_id: str) -> None:
-        session = self._records.sessions.get(session_id)
-        if session is None:
+        status = self._records.sessions.status(session_id)
+        if status is None:
             raise not_found("session", session_id)
-        if session.status == TERMINATED:
+        if status == TERMINATED:
             raise DomainError(
                 "conflict", "session_terminated", "This session has ended. Start another one to go on."
             )
@@ -154,7 +154,7 @@ class Inbound:
                 "conflict",
                 "input_not_queued",
                 "This message is not waiting any more. Stop the run, or send another message.",
-                status=found.status,
+                input_status=found.status,
             )
         return found
 

@@ -36,8 +36,8 @@ class Leftovers:
     def park(self, claim: Claim, result: RunResult | None) -> None:
         """Hold the session and tell the person, once per turn."""
         refused = refused_unasked(claim, result)
-        session = self._records.sessions.get(claim.session.session_id)
-        if not refused or session is None or session.status == "terminated":
+        session = self._records.sessions.get(claim.session.session_id) if refused else None
+        if session is None or session.status == "terminated":
             return
         workspace_id, session_id = claim.session.workspace_id, claim.session.session_id
         title = session.title or "A session that nobody watches"

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 
 from holaboss_client.base import utc_now
-from holaboss_client.events import ChangeEvent, OutputEvent
+from holaboss_client.events import ChangeEvent
 from holaboss_runtime.agents.definition import Heartbeat
 from holaboss_runtime.agents.service import Agents
 from holaboss_runtime.errors import DomainError
@@ -49,6 +49,7 @@ from holaboss_runtime.sessions.views import Views
 from holaboss_runtime.sessions.wake import Waker
 from holaboss_runtime.store.change_log import ChangeLog
 from holaboss_runtime.store.database import Database
+from holaboss_runtime.store.output_events import StoredEvent
 from holaboss_runtime.store.records import Records
 
 
@@ -180,7 +181,7 @@ class Sessions:
 
     def follow_outputs(
         self, query: OutputQuery, lifetime: asyncio.Event
-    ) -> AsyncGenerator[list[OutputEvent] | Ping | Shutdown]:
+    ) -> AsyncGenerator[list[StoredEvent] | Ping | Shutdown]:
         return follow_outputs(self.records.outputs, query, lifetime)
 
     def follow_changes(

@@ -248,22 +248,19 @@ class Settler:
             )
             if commit.effects.custom_tool is None:
                 self._log.agent_said(session_id, wake_id, lead.input_id, commit.text, commit.summary)
-        if self._ended(session_id):
+        ended = self._records.sessions.status(session_id) in (None, TERMINATED)
+        if ended:
             blocking = list[str]()  # nobody will decide, and nothing will wake it
         else:
             blocking = self._open_actions(commit)
             self._agent_effects.apply(claim, commit.effects)
         if status == RESCHEDULING:
             self._log.status_changed(session_id, "running", status, stop_reason, wake_id)
-        elif not self._ended(session_id):
+        elif not ended:
             self._log.idle(session_id, stop_reason, commit.summary, blocking=blocking, wake_id=wake_id)
         self._log.wake_completed(
             session_id, wake_id, commit.ending.wake_result, commit.summary, commit.effects.problems
         )
-
-    def _ended(self, session_id: str) -> bool:
-        session = self._records.sessions.get(session_id)
-        return session is None or session.status == TERMINATED
 
     def _open_actions(self, commit: _Commit) -> list[str]:
         """One request for each call that waits; the ids of the events that ask."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath
+from typing import Any, cast
 
+from holaboss_client.attachments import MessageAttachment
 from holaboss_client.events import OutputEventPage
 from holaboss_client.sessions import History, QueuedInput, Turn, TurnIndex, TurnPage
 from holaboss_runtime.runs.coalesce import coalesce
@@ -62,15 +65,17 @@ class Transcript:
         if live is not None and live[1].seq >= from_seq and len(heads) < limit:
             heads.append((live[1].seq, live[0].input_id, RUNNING, live[1].started_at))
         events = self._records.outputs.of_inputs([head[1] for head in heads])
+        taken = {head[1]: self._taken(head[1]) for head in heads}
         return TurnPage(
             items=[
                 Turn(
                     seq=seq,
                     input_id=input_id,
-                    text=self._text(input_id),
+                    text=asked(taken[input_id]),
                     status=status,
                     created_at=created_at,
                     events=coalesce(events[input_id]),
+                    attachments=attached(taken[input_id]),
                 )
                 for seq, input_id, status, created_at in heads
             ],
@@ -91,10 +96,15 @@ class Transcript:
         return OutputEventPage(items=items, count=len(items), last_event_id=items[-1].id if items else after)
 
     def position(self, session_id: str, after_event_id: int | None, *, include_history: bool) -> int:
-        """The id after which to read: the named one, else the beginning, or without history the newest."""
-        if after_event_id is not None:
+        """The id after which to read: the named one, else the beginning, or without history the newest.
+
+        An id that this session has not got to is of another database, such as the one before a backup was put back: it
+        counts as none, because whoever waits for what comes after it would wait for ever.
+        """
+        last = self._records.outputs.last_id(session_id)
+        if after_event_id is not None and after_event_id <= last:
             return after_event_id
-        return 0 if include_history else self._records.outputs.last_id(session_id)
+        return 0 if include_history else last
 
     def _live(self, session_id: str) -> tuple[InputRecord, WakeRecord] | None:
         """The claimed turn that has not ended: it runs, or it waits for its next attempt."""
@@ -106,10 +116,10 @@ class Transcript:
             wake = self._records.wakes.latest_of(claimed.input_id) if claimed else None
         return (claimed, wake) if claimed is not None and wake is not None else None
 
-    def _text(self, input_id: str) -> str:
-        """What a turn was asked: everything its last attempt took."""
+    def _taken(self, input_id: str) -> list[InputRecord]:
+        """Everything that the last attempt of a turn took."""
         wake = self._records.wakes.latest_of(input_id)
-        return "" if wake is None else self._asked(wake)
+        return [] if wake is None else self._records.inputs.of_wake(wake.wake_id)
 
     def _asked(self, wake: WakeRecord) -> str:
         return asked(self._records.inputs.of_wake(wake.wake_id))
@@ -120,7 +130,33 @@ def asked(inputs: Sequence[InputRecord]) -> str:
     return "\n\n".join(taken.text for taken in inputs if taken.text)
 
 
+def attached(inputs: Sequence[InputRecord]) -> list[MessageAttachment]:
+    """The files that came with them, each once."""
+    files: dict[str, MessageAttachment] = {}
+    for taken in inputs:
+        listed: object = taken.payload.get("attachments")
+        for item in cast(list[dict[str, Any]], listed) if isinstance(listed, list) else []:
+            path = str(item.get("workspace_path") or "")
+            if path:
+                files.setdefault(path, _attachment(path, item))
+    return list(files.values())
+
+
+def _attachment(path: str, item: dict[str, Any]) -> MessageAttachment:
+    size = item.get("size")
+    return MessageAttachment(
+        workspace_path=path,
+        name=str(item.get("name") or PurePosixPath(path).name),
+        kind=str(item.get("kind") or "file"),
+        size=size if isinstance(size, int) and size > 0 else 0,
+    )
+
+
 def _queued(waiting: InputRecord) -> QueuedInput:
     return QueuedInput(
-        input_id=waiting.input_id, text=waiting.text, status=waiting.status, created_at=waiting.created_at
+        input_id=waiting.input_id,
+        text=waiting.text,
+        status=waiting.status,
+        created_at=waiting.created_at,
+        attachments=attached([waiting]),
     )

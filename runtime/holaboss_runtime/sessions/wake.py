@@ -271,9 +271,10 @@ class Waker:
 
     def finish(self, claim: Claim, fold: TurnFold, terminal: RunnerEvent) -> None:
         """Commit, then write what the next run needs, then let the session go on."""
-        if self.settler.finish(claim, fold, terminal):
-            self.continuity.complete(claim.wake.wake_id)
-            self.settler.release(claim)
+        if not self.settler.finish(claim, fold, terminal):
+            return
+        if not self.continuity.complete(claim.wake.wake_id, last=lambda: self.settler.release(claim)):
+            self.settler.release(claim)  # what is owed is paid before the next turn
 
     def _fail_defect(self, claim: Claim, error: Exception) -> None:
         events = self.records.outputs.of_inputs([claim.input.input_id])[claim.input.input_id]
@@ -338,11 +339,10 @@ class Waker:
         if not events:
             return
         lead = claim.input
-        with self.records.database.transaction():
-            if self.records.sessions.holds_lease(lead.session_id, claim.epoch):
-                self.records.outputs.append(lead.workspace_id, lead.session_id, lead.input_id, events)
-                return
-        self._lose(claim, cancel)
+        if not self.records.outputs.append_under_lease(
+            lead.workspace_id, lead.session_id, lead.input_id, claim.epoch, events
+        ):
+            self._lose(claim, cancel)
 
     def _lose(self, claim: Claim, cancel: RunCancellation) -> None:
         if cancel.reason != LEASE_LOST:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from holaboss_client.base import utc_now
 from holaboss_client.events import Change, ChangeEvent
 from holaboss_runtime.store.database import Database, Row
+from holaboss_runtime.store.json_text import decode, encode
 from holaboss_runtime.store.signal import Signal
 
 KEPT = 10_000
@@ -29,10 +29,10 @@ class ChangeLog:
     ) -> None:
         """Record a change, inside the transaction that makes it where there is one."""
         with self._database.transaction():
-            seq = self._database.scalar(
+            seq = self._database.insert(
                 "INSERT INTO change_log (kind, workspace_id, session_id, payload, created_at)"
-                " VALUES (?, ?, ?, ?, ?) RETURNING seq",
-                (str(kind), workspace_id, session_id, json.dumps(payload or {}), utc_now()),
+                " VALUES (?, ?, ?, ?, ?)",
+                (str(kind), workspace_id, session_id, encode(payload or {}), utc_now()),
             )
             if seq % TRIM_EVERY == 0:
                 self._database.execute("DELETE FROM change_log WHERE seq <= ?", (seq - KEPT,))
@@ -60,5 +60,5 @@ def _event(row: Row) -> ChangeEvent:
         workspace_id=row["workspace_id"],
         session_id=row["session_id"],
         created_at=row["created_at"],
-        payload=json.loads(row["payload"]),
+        payload=decode(row["payload"]),
     )

@@ -6,14 +6,13 @@ it, so that a conversation never overtakes itself; only an interrupt goes past.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, cast
 
 from holaboss_client.base import utc_now
 from holaboss_runtime.store.database import Database, Row
-from holaboss_runtime.store.json_text import encode
+from holaboss_runtime.store.json_text import decode, encode
 
 AT_ONCE = ""
 """Sorts before every time: a clock that is set back must not make a message wait for it."""
@@ -264,6 +263,20 @@ class InputRecords:
         )
         return [row["input_id"] for row in rows]
 
+    def attached(self, workspace_id: str, batch: str) -> set[str]:
+        """The paths of attachments that messages of a workspace name, among those with `batch` in them. A message
+        that was taken back names nothing."""
+        rows = self._database.rows(
+            "SELECT payload FROM agent_session_inputs WHERE workspace_id = ? AND status <> 'CANCELLED'"
+            " AND payload LIKE ?",
+            (workspace_id, f"%{batch}%"),
+        )
+        lists = (cast("list[object]", decode(row["payload"]).get("attachments") or []) for row in rows)
+        named = [
+            cast("dict[str, Any]", item) for listed in lists for item in listed if isinstance(item, dict)
+        ]
+        return {str(item.get("workspace_path")) for item in named}
+
     def _untouched(self, input_id: str, assignment: str, value: str) -> bool:
         changed = self._database.execute(
             f"UPDATE agent_session_inputs SET {assignment}, updated_at = ? WHERE input_id = ? AND status = 'QUEUED'",
@@ -278,7 +291,7 @@ def _record(row: Row) -> InputRecord:
         session_id=row["session_id"],
         workspace_id=row["workspace_id"],
         event_type=row["event_type"],
-        payload=json.loads(row["payload"]),
+        payload=decode(row["payload"]),
         status=row["status"],
         priority=row["priority"],
         available_at=row["available_at"],

@@ -50,13 +50,18 @@ def refuse_unusable(connection: Connection, path: Path) -> tuple[int, int]:
 def check(connection: Connection, path: Path) -> bool:
     """Look for damage. Raises `DatabaseDamagedError`; False when there was no time to look at everything."""
     deadline = time.monotonic() + CHECK_TIME_S
-    connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_PER_LOOK)
+    # One view of it for the whole check, taken by the first question: another process may be migrating the file.
+    connection.execute("BEGIN")
     try:
+        scalar(connection, "SELECT count(*) FROM sqlite_master")
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_PER_LOOK)
         finding = pragma(connection, "quick_check(1)")
     except apsw.InterruptError:
         return False
     finally:
         connection.set_progress_handler(None)
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
     if finding != "ok":
         raise DatabaseDamagedError(
             f"{path} is damaged ({finding}). Put a copy of it back, or move it away to start with an empty one."

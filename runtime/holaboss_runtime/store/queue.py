@@ -7,7 +7,6 @@ the lease of their session (`store/inputs.py`), which this one respects. It star
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from holaboss_runtime.errors import DomainError, not_found
 from holaboss_runtime.store.clock import from_now
 from holaboss_runtime.store.database import Database, Value
 from holaboss_runtime.store.inputs import DECISIONS
-from holaboss_runtime.store.json_text import encode
+from holaboss_runtime.store.json_text import decode, encode
 from holaboss_runtime.store.outbox import EVENTS, SESSION, Outbox
 
 USER_MESSAGE = "user.message"
@@ -91,8 +90,10 @@ _PROCESSED = "UPDATE session_events SET processed_at = ?2 WHERE event_id {which}
 _REST = """\
 UPDATE agent_sessions SET status = 'idle', row_version = row_version + 1
 WHERE session_id {which} AND status = 'rescheduling'
-  AND NOT EXISTS (SELECT 1 FROM agent_session_inputs i
-                  WHERE i.session_id = agent_sessions.session_id AND i.status IN ('QUEUED', 'CLAIMED'))
+  AND NOT EXISTS (SELECT 1 FROM agent_session_inputs q
+                  WHERE q.session_id = agent_sessions.session_id AND q.status = 'QUEUED')
+  AND NOT EXISTS (SELECT 1 FROM agent_session_inputs c
+                  WHERE c.session_id = agent_sessions.session_id AND c.status = 'CLAIMED')
 """
 _COMPLETE_ONE = _COMPLETE.format(which=_ONE) + _COLUMNS
 _COMPLETE_EACH = _COMPLETE.format(which=_EACH) + "input_id, session_id"
@@ -435,7 +436,7 @@ class InputQueue:
 
 def _record(row: tuple[Any, ...]) -> QueuedInput:
     """From a row that begins with `_COLUMNS`."""
-    return QueuedInput._make((*row[:4], json.loads(row[4]), *row[5:14]))
+    return QueuedInput._make((*row[:4], decode(row[4]), *row[5:14]))
 
 
 def _end_time(status: str) -> str:

@@ -60,7 +60,8 @@ class SessionEventRecords:
         """Inbound events no run has dealt with, oldest first. Reads the queue, not the log."""
         rows = self._database.rows(
             "SELECT e.* FROM agent_session_inputs i JOIN session_events e ON e.event_id = i.input_id"
-            " WHERE i.session_id = ? AND i.status IN ('QUEUED', 'CLAIMED') AND e.processed_at IS NULL ORDER BY e.seq",
+            " WHERE (i.session_id = ?1 AND i.status = 'QUEUED' OR i.session_id = ?1 AND i.status = 'CLAIMED')"
+            " AND e.processed_at IS NULL ORDER BY e.seq",
             (session_id,),
         )
         return [_event(row) for row in rows]
@@ -129,13 +130,13 @@ class SessionEventRecords:
     ) -> SessionEvent:
         now = utc_now()
         done = now if processed else None
-        seq = self._database.scalar(
+        seq = self._database.insert(
             "INSERT INTO session_events (event_id, session_id, type, payload, wake_id, created_at, processed_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING seq",
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
             (event_id, session_id, event_type, encode(payload), wake_id, now, done),
         )
         event = SessionEvent.model_construct(
-            seq=int(seq),
+            seq=seq,
             event_id=event_id,
             session_id=session_id,
             type=event_type,

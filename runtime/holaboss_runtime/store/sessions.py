@@ -6,14 +6,13 @@ an owner that lost its lease without noticing changes nothing.
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from holaboss_client.base import utc_now
 from holaboss_client.sessions import Session
-from holaboss_runtime.store.database import Database, Row, Value
-from holaboss_runtime.store.json_text import decode_optional, encode, encode_optional
+from holaboss_runtime.store.database import Database, Value
+from holaboss_runtime.store.json_text import decode, decode_optional, encode, encode_optional
 from holaboss_runtime.store.outbox import SESSION, Outbox
 
 IDLE = "idle"
@@ -79,6 +78,11 @@ class SessionRecord:
         )
 
 
+_NAMES = [field.name for field in fields(SessionRecord)]
+_SELECT = f"SELECT {', '.join(_NAMES)} FROM agent_sessions"
+_LAST_ERROR, _RESOURCES, _METADATA = (_NAMES.index(name) for name in ("last_error", "resources", "metadata"))
+
+
 @dataclass(frozen=True, slots=True)
 class Settlement:
     """What a finished run leaves in its session row."""
@@ -134,14 +138,18 @@ class SessionRecords:
         )
 
     def get(self, session_id: str) -> SessionRecord | None:
-        row = self._database.row("SELECT * FROM agent_sessions WHERE session_id = ?", (session_id,))
-        return None if row is None else _record(row)
+        rows = self._database.tuples(f"{_SELECT} WHERE session_id = ?", (session_id,))
+        return _record(rows[0]) if rows else None
+
+    def status(self, session_id: str) -> str | None:
+        """The stored status alone; None for a session that is not there."""
+        return self._database.scalar("SELECT status FROM agent_sessions WHERE session_id = ?", (session_id,))
 
     def main(self, workspace_id: str) -> SessionRecord | None:
-        row = self._database.row(
-            "SELECT * FROM agent_sessions WHERE workspace_id = ? AND kind = 'main_session'", (workspace_id,)
+        rows = self._database.tuples(
+            f"{_SELECT} WHERE workspace_id = ? AND kind = 'main_session'", (workspace_id,)
         )
-        return None if row is None else _record(row)
+        return _record(rows[0]) if rows else None
 
     def page(
         self, workspace_id: str, *, include_archived: bool, limit: int, before: SessionRecord | None = None
@@ -158,9 +166,8 @@ class SessionRecords:
         if before is not None:
             where.append("(updated_at, session_id) < (?, ?)")
             values += [before.updated_at, before.session_id]
-        rows = self._database.rows(
-            f"SELECT * FROM agent_sessions WHERE {' AND '.join(where)}"
-            " ORDER BY updated_at DESC, session_id DESC LIMIT ?",
+        rows = self._database.tuples(
+            f"{_SELECT} WHERE {' AND '.join(where)} ORDER BY updated_at DESC, session_id DESC LIMIT ?",
             (*values, limit),
         )
         return [_record(row) for row in rows]
@@ -294,7 +301,7 @@ class SessionRecords:
 
     def leased(self) -> list[SessionRecord]:
         """Sessions somebody holds a lease of, expired ones too."""
-        rows = self._database.rows("SELECT * FROM agent_sessions WHERE lease_owner IS NOT NULL")
+        rows = self._database.tuples(f"{_SELECT} WHERE lease_owner IS NOT NULL")
         return [_record(row) for row in rows]
 
     def next_lease_end(self, owner: str, now: str) -> str | None:
@@ -315,32 +322,10 @@ class SessionRecords:
         self._outbox.mark(session_id, SESSION)
 
 
-def _record(row: Row) -> SessionRecord:
-    return SessionRecord(
-        session_id=row["session_id"],
-        workspace_id=row["workspace_id"],
-        kind=row["kind"],
-        title=row["title"],
-        parent_session_id=row["parent_session_id"],
-        source_proposal_id=row["source_proposal_id"],
-        created_by=row["created_by"],
-        status=row["status"],
-        stop_reason=row["stop_reason"],
-        hold=row["hold"],
-        last_error=decode_optional(row["last_error"]),
-        coalesce=row["coalesce"],
-        turns=row["turns"],
-        follow_ups=row["follow_ups"],
-        agent_id=row["agent_id"],
-        environment_id=row["environment_id"],
-        resources=json.loads(row["resources"]),
-        metadata=json.loads(row["metadata"]),
-        harness_session_id=row["harness_session_id"],
-        lease_owner=row["lease_owner"],
-        lease_until=row["lease_until"],
-        lease_epoch=row["lease_epoch"],
-        row_version=row["row_version"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-        archived_at=row["archived_at"],
-    )
+def _record(row: tuple[Any, ...]) -> SessionRecord:
+    """From a row of `_SELECT`, whose columns are in the order of the fields: this is the row that is read most."""
+    values = list(row)
+    values[_LAST_ERROR] = decode_optional(row[_LAST_ERROR])
+    values[_RESOURCES] = decode(row[_RESOURCES])
+    values[_METADATA] = decode(row[_METADATA])
+    return SessionRecord(*values)

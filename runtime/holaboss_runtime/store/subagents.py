@@ -34,8 +34,8 @@ CASE
   WHEN EXISTS (SELECT 1 FROM wakes w WHERE w.session_id = r.subagent_id AND w.ended_at IS NULL) THEN 'running'
   WHEN s.hold IS NOT NULL OR EXISTS
     (SELECT 1 FROM pending_actions a WHERE a.session_id = r.subagent_id AND a.status = 'open') THEN 'waiting_on_user'
-  WHEN EXISTS (SELECT 1 FROM agent_session_inputs i WHERE i.session_id = r.subagent_id
-               AND i.status IN ('QUEUED', 'CLAIMED'))
+  WHEN EXISTS (SELECT 1 FROM agent_session_inputs i WHERE i.session_id = r.subagent_id AND i.status = 'QUEUED')
+    OR EXISTS (SELECT 1 FROM agent_session_inputs i WHERE i.session_id = r.subagent_id AND i.status = 'CLAIMED')
     OR EXISTS (SELECT 1 FROM session_wakes d WHERE d.session_id = r.subagent_id AND d.completed_at IS NULL)
     THEN 'queued'
   WHEN t.status = 'completed' THEN 'completed'
@@ -58,7 +58,9 @@ WHERE r.report_due_at IS NOT NULL AND (?2 = 1 OR r.report_due_at <= ?1) AND (?3 
   AND NOT EXISTS (SELECT 1 FROM wakes w WHERE w.session_id = o.session_id AND w.ended_at IS NULL)
   AND NOT EXISTS (SELECT 1 FROM pending_actions a WHERE a.session_id = o.session_id AND a.status = 'open')
   AND (?2 = 1 OR NOT EXISTS (SELECT 1 FROM agent_session_inputs i WHERE i.session_id = o.session_id
-                             AND i.status IN ('QUEUED', 'CLAIMED')))
+                             AND i.status = 'QUEUED')
+                 AND NOT EXISTS (SELECT 1 FROM agent_session_inputs i WHERE i.session_id = o.session_id
+                                 AND i.status = 'CLAIMED'))
 ORDER BY r.owner_session_id
 """
 _CROWDED_OUT = """\

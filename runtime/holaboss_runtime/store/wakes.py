@@ -41,9 +41,9 @@ class WakeRecords:
     ) -> WakeRecord:
         """The first of `input_ids` leads: the turn, its events and its answer are filed under it."""
         started_at = utc_now()
-        seq = self._database.scalar(
+        seq = self._database.insert(
             "INSERT INTO wakes (wake_id, session_id, lead_input_id, epoch, started_at, reason)"
-            " VALUES (?, ?, ?, ?, ?, ?) RETURNING seq",
+            " VALUES (?, ?, ?, ?, ?, ?)",
             (wake_id, session_id, input_ids[0], epoch, started_at, reason),
         )
         for position, input_id in enumerate(input_ids):
@@ -51,7 +51,7 @@ class WakeRecords:
                 "INSERT INTO wake_inputs (wake_id, input_id, position) VALUES (?, ?, ?)",
                 (wake_id, input_id, position),
             )
-        return WakeRecord(int(seq), wake_id, session_id, input_ids[0], epoch, started_at, None, reason)
+        return WakeRecord(seq, wake_id, session_id, input_ids[0], epoch, started_at, None, reason)
 
     def end(self, wake_id: str, *, result: str, stop_reason: str | None, error: str | None = None) -> None:
         """`result` is success, error, blocked, aborted or retry. What a finished turn still needs is noted as owed."""

@@ -108,7 +108,8 @@ class LiveTerminal:
             finally:
                 await self._end_all(process)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._drained.wait(), DRAIN_S)
+                async with asyncio.timeout(DRAIN_S):
+                    await self._drained.wait()
             return _as_shells_say(process.returncode)
         finally:
             device.close()
@@ -135,7 +136,8 @@ class LiveTerminal:
     async def _end_all(self, process: asyncio.subprocess.Process) -> None:
         self.kill()
         with suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), GRACE_S)
+            async with asyncio.timeout(GRACE_S):
+                await process.wait()
         await asyncio.to_thread(sweep, self.setting.owner)
 
     async def write(self, data: bytes, by: str) -> None:
@@ -173,7 +175,8 @@ class LiveTerminal:
                 self._device.signal_session(number)
                 self._device.signal_session(signal.SIGCONT)  # one that was stopped hears nothing
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._over.wait(), GRACE_S)
+                async with asyncio.timeout(GRACE_S):
+                    await self._over.wait()
                 return
         self.kill()
         await self._over.wait()

@@ -1,6 +1,7 @@
 """Files a person adds to a message: kept beside the workspace's own, in `.holaboss/input-attachments/<batch>/<name>`.
 
-They are written once and never executed, listed or cleaned here. What the agent gets of them is decided with each run.
+They are written once and never executed or listed here. One that no message names can be discarded; what a message
+named stays. What the agent gets of them is decided with each run.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ import asyncio
 import base64
 import binascii
 import os
+import posixpath
 import re
 import unicodedata
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from holaboss_client.attachments import StageAttachment, StagedAttachment
 from holaboss_client.base import new_id
 from holaboss_runtime.errors import DomainError
+from holaboss_runtime.store.inputs import InputRecords
 from holaboss_runtime.workspace.attached import STAGING, is_staged, kind_of
 from holaboss_runtime.workspace.paths import resolve_inside
 from holaboss_runtime.workspace.registry import WorkspaceRegistry
@@ -29,8 +33,9 @@ _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
 class WorkspaceAttachments:
-    def __init__(self, workspaces: WorkspaceRegistry) -> None:
+    def __init__(self, workspaces: WorkspaceRegistry, inputs: InputRecords) -> None:
         self._workspaces = workspaces
+        self._inputs = inputs
 
     async def stage(self, workspace_id: str, body: StageAttachment) -> StagedAttachment:
         """Write a file, or the next piece of one. Raises `DomainError`; nothing is written then."""
@@ -48,6 +53,29 @@ class WorkspaceAttachments:
                 "conflict", "attachment_not_written", f"The file could not be kept: {error.strerror}."
             ) from error
 
+    def discard(self, workspace_id: str, batch: str, name: str) -> None:
+        """Delete a staged file that no message names; harmless for one that is gone.
+
+        Raises `DomainError`: `attachment_in_use`, `attachment_invalid` for what was never staged. Nothing is awaited
+        between the question and the deletion, so that no message can begin to name the file meanwhile.
+        """
+        root = self._workspaces.folder(workspace_id)
+        if not _BATCH.fullmatch(batch) or _UNSAFE.search(name):
+            raise _invalid("attachment_invalid", "Only a file that was staged before can be discarded.")
+        path = resolve_inside(root, f"{STAGING}/{batch}/{name}")
+        if any(_covers(named, batch, name) for named in self._inputs.attached(workspace_id, batch)):
+            raise DomainError("conflict", "attachment_in_use", "A message names that file: it stays with it.")
+        try:
+            if path != root.resolve() / STAGING / batch / name or path.is_dir():
+                raise _invalid("attachment_invalid", "Links and folders are not discarded.")
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise DomainError(
+                "conflict", "attachment_not_discarded", f"The file could not be deleted: {error.strerror}."
+            ) from error
+        with suppress(OSError):  # others of its batch are still there
+            path.parent.rmdir()
+
 
 def safe_name(name: str) -> str:
     """A name every file system takes, as close to the given one as can be."""
@@ -60,6 +88,15 @@ def safe_name(name: str) -> str:
     while len(f"{stem}{suffix}".encode()) > MAX_NAME:
         stem = stem[:-1]
     return f"{stem}{suffix}"
+
+
+def _covers(named: str, batch: str, name: str) -> bool:
+    """Whether a path of a message is that file, or its folder, on any file system."""
+    told, wanted = (
+        PurePosixPath(unicodedata.normalize("NFC", posixpath.normpath(path)).casefold())
+        for path in (named, f"{STAGING}/{batch}/{name}")
+    )
+    return wanted.is_relative_to(told)
 
 
 def _begin(root: Path, body: StageAttachment, content: bytes) -> StagedAttachment:

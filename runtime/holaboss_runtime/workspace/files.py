@@ -20,6 +20,7 @@ from holaboss_client.events import Change
 from holaboss_client.workspaces import FileContent, FileEntry, FileWritten, FolderListing, PutFile
 from holaboss_runtime.errors import DomainError
 from holaboss_runtime.store.change_log import ChangeLog
+from holaboss_runtime.workspace.attached import STAGING, is_staged
 from holaboss_runtime.workspace.paths import NotAFileError, open_regular, resolve_inside
 from holaboss_runtime.workspace.registry import WorkspaceRegistry
 
@@ -61,18 +62,30 @@ class WorkspaceFiles:
         return written
 
 
+def _open_attachment(root: Path, path: str) -> tuple[Path, str]:
+    """What a person has sent with a message they may look at again."""
+    resolved = resolve_inside(root, path)
+    if not resolved.is_relative_to(resolve_inside(root, STAGING)):
+        raise _reserved(path)
+    return resolved, Path(path).as_posix()
+
+
 def _open_path(root: Path, path: str) -> tuple[Path, str]:
     """The real path and how the workspace calls it. Our own state and the repository are not for clients."""
     resolved = resolve_inside(root, path)
     relative = resolved.relative_to(root.resolve())
     if any(part.lower() in RESERVED for part in (*relative.parts, *Path(path).parts)):
-        raise DomainError(
-            "forbidden",
-            "path_reserved",
-            f"{path!r} belongs to the workspace itself and cannot be opened here.",
-        )
+        raise _reserved(path)
     shown = Path(path).as_posix()
     return resolved, "" if shown == "." else shown
+
+
+def _reserved(path: str) -> DomainError:
+    return DomainError(
+        "forbidden",
+        "path_reserved",
+        f"{path!r} belongs to the workspace itself and cannot be opened here.",
+    )
 
 
 def _list(root: Path, path: str) -> FolderListing:
@@ -110,7 +123,7 @@ def _kind(mode: int) -> EntryKind:
 
 
 def _read(root: Path, path: str) -> FileContent:
-    target, shown = _open_path(root, path)
+    target, shown = _open_attachment(root, path) if is_staged(path) else _open_path(root, path)
     try:
         with open_regular(target) as file:
             info = os.fstat(file.fileno())

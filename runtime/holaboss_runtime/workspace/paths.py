@@ -20,6 +20,7 @@ _READING = (
 )
 _IGNORED = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
 _SHORT = re.compile(r"^(git|holabo|openbo)~\d+$")
+MAX_DEPTH = 256
 _DRIVE = re.compile(r"^[A-Za-z]:($|[\\/])")
 
 
@@ -29,21 +30,38 @@ def resolve_inside(root: Path, path: str) -> Path:
 
     The file need not exist. Raises `DomainError` (`path_outside_workspace`) for an absolute path, a drive, a
     NUL, a `..` part, and for a link that leads out, also a dangling one. The answer is true at the moment of
-    asking: a caller that writes must not follow a link made afterwards.
+    asking: a caller that writes must not follow a link made afterwards. `path_too_deep` is a path that folders could
+    not be made for one by one.
     """
     if "\0" in path or path.startswith(("/", "\\")) or _DRIVE.match(path):
         raise _outside(path)
     relative = Path(path)
     if relative.is_absolute() or relative.drive or ".." in relative.parts:
         raise _outside(path)
+    if len(relative.parts) > MAX_DEPTH:
+        raise DomainError(
+            "invalid",
+            "path_too_deep",
+            f"A path in a workspace has at most {MAX_DEPTH} parts. Use a shorter one.",
+        )
     try:
         base = root.resolve()
         resolved = (base / relative).resolve()
+        looped = _is_loop(resolved)
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a name too long, a lone surrogate
         raise _outside(path) from error
-    if not resolved.is_relative_to(base):
+    if looped or not resolved.is_relative_to(base):
         raise _outside(path)
     return resolved
+
+
+def _is_loop(resolved: Path) -> bool:
+    """Whether links are left in it that lead to each other: from Python 3.13 on `resolve` leaves them as they are."""
+    try:
+        resolved.stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
 
 
 def plain_name(name: str) -> str:

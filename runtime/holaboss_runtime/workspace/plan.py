@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +21,7 @@ from holaboss_runtime.workspace.plan_permissions import read_rules
 PLAN_FILE = "workspace.yaml"
 POLICY_FILE = "AGENTS.md"
 MAX_BYTES = 1024 * 1024
+KEPT_PLANS = 16
 
 Section = dict[str, Any]
 
@@ -44,7 +46,12 @@ def load_plan(folder: Path) -> WorkspacePlan:
     Raises `DomainError` (`unprocessable`) with a code of the workspace contract, and `path` and `hint` as
     context.
     """
-    raw = _read(folder, PLAN_FILE)
+    return _plan_of(_read(folder, PLAN_FILE))
+
+
+@lru_cache(maxsize=KEPT_PLANS)
+def _plan_of(raw: bytes) -> WorkspacePlan:
+    """Every run reads the file, and few runs find another one than the run before."""
     checksum = hashlib.sha256(raw).hexdigest()
     document = _parse(raw)
     if not document:

@@ -9,6 +9,7 @@ import asyncio
 import re
 import shutil
 import time
+import unicodedata
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ AGENT_TREE = ".openboa"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _HARNESSES = frozenset({"native", "pi"})
 _STATUSES = frozenset({"provisioning", "active", "error"})
+_BREAKS = frozenset({"Cc", "Zl", "Zp"})
+"""Categories of characters that end a line or are none at all: a name becomes a heading of AGENTS.md."""
 
 
 class WorkspaceRegistry:
@@ -47,7 +50,7 @@ class WorkspaceRegistry:
         self._rows = WorkspaceRows(database)
         self._root = root.resolve()
         self._managed = self._root / "workspace" if managed is None else managed.resolve()
-        # Two creations must not both find the same folder free.
+        # Two creations must not both find the same folder or the same id free.
         self._placing = asyncio.Lock()
         self.in_use: Callable[[str], bool] = _never
         self.deleted: list[Callable[[str], None]] = []
@@ -161,11 +164,11 @@ class WorkspaceRegistry:
     async def create(self, body: CreateWorkspace) -> Workspace:
         """Write the scaffold and register it. Raises `DomainError`; nothing is left behind then."""
         name = _name(body.name)
-        workspace_id = self._free_id(body.workspace_id)
         if body.harness not in _HARNESSES:
             raise _unprocessable("harness_unknown", f"There is no harness {body.harness!r}. Use 'native'.")
         status = _status(body.status)
         async with self._placing:
+            workspace_id = self._free_id(body.workspace_id)
             path = self._place(body.workspace_path, workspace_id)
             existed = path.exists()
             try:
@@ -372,6 +375,10 @@ def _name(name: str) -> str:
     name = name.strip()
     if not name or len(name) > MAX_NAME:
         raise _unprocessable("name_invalid", f"A workspace needs a name of at most {MAX_NAME} characters.")
+    if not name.isprintable() and any(unicodedata.category(character) in _BREAKS for character in name):
+        raise _unprocessable(
+            "name_invalid", "The name of a workspace is one line, without control characters."
+        )
     return name
 
 

@@ -20,6 +20,7 @@ SKILL_FILE = "SKILL.md"
 MAX_SKILL_BYTES = 128 * 1024
 MAX_DESCRIPTION_CHARS = 1024
 MAX_GRANTS = 64
+MAX_KEPT = 64
 _MAX_FRONT_MATTER_CHARS = 16 * 1024
 _PRIVATE = (".holaboss", ".git")
 _FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -55,6 +56,25 @@ class Skill:
 
 def read_skill(folder: Path, *, root: Path, origin: Origin = "workspace") -> tuple[Skill, str]:
     """The skill in `folder` and its body. Nothing that leads out of `root` is read. Raises `SkillError`."""
+    if origin == "workspace":
+        return _read_skill(folder, root, origin)
+    try:
+        found = (folder / SKILL_FILE).stat()
+    except OSError:
+        return _read_skill(folder, root, origin)
+    return _read_ours(folder, root, origin, (found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size))
+
+
+@lru_cache(maxsize=MAX_KEPT)
+def _read_ours(folder: Path, root: Path, origin: Origin, _: tuple[int, ...]) -> tuple[Skill, str]:
+    """What comes with Holaboss is read once, until its file is another one: every run needs it.
+
+    What lies in a workspace is looked at each time: where its links lead can change while its file stays.
+    """
+    return _read_skill(folder, root, origin)
+
+
+def _read_skill(folder: Path, root: Path, origin: Origin) -> tuple[Skill, str]:
     text = _read(folder, root)
     match = _FRONT_MATTER.match(text)
     if match is None or len(match[1]) > _MAX_FRONT_MATTER_CHARS:

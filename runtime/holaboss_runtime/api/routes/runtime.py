@@ -1,4 +1,4 @@
-"""Health, version, configuration, providers, keys and the life of the server."""
+"""Version, configuration, providers, keys and the life of the server."""
 
 from __future__ import annotations
 
@@ -9,13 +9,7 @@ from holaboss_client import config as c
 from holaboss_client.handshake import Poke, Poked, Version
 from holaboss_runtime.api.state import State
 
-health = APIRouter()
 router = APIRouter(prefix="/api/v1")
-
-
-@health.get("/healthz")
-async def healthz() -> dict[str, bool]:
-    return {"ok": True}
 
 
 @router.get("/version")
@@ -30,7 +24,9 @@ async def version(state: State) -> Version:
 
 @router.get("/openapi.json", include_in_schema=False)
 async def openapi(request: Request) -> dict[str, object]:
-    return request.app.openapi()
+    from holaboss_runtime.api.description import describe  # on first use: no start waits for it
+
+    return describe(request.app)
 
 
 @router.post("/lifecycle/shutdown", status_code=202)

@@ -6,20 +6,21 @@ A stream ends with an `event: shutdown` when the server stops.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from json.encoder import encode_basestring
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query
 from fastapi.responses import StreamingResponse
 
 from holaboss_client.base import utc_now
-from holaboss_client.events import Change, ChangeEvent, OutputEvent
+from holaboss_client.events import Change, ChangeEvent
 from holaboss_runtime.api.state import State
 from holaboss_runtime.errors import DomainError
 from holaboss_runtime.sessions.subscription import OutputQuery, Ping, Shutdown
+from holaboss_runtime.store.output_events import StoredEvent
 
 router = APIRouter(prefix="/api/v1")
 
@@ -67,7 +68,7 @@ async def stream_changes(state: State, last_event_id: LastEventId = None) -> Eve
 
 
 async def _output_frames(
-    items: AsyncGenerator[list[OutputEvent] | Ping | Shutdown],
+    items: AsyncGenerator[list[StoredEvent] | Ping | Shutdown],
 ) -> AsyncIterator[bytes]:
     yield b": connected\n\n"
     async with aclosing(items):
@@ -96,19 +97,15 @@ async def _change_frames(
                     yield b"".join(_change_frame(event) for event in item)
 
 
-def _output_frame(event: OutputEvent) -> bytes:
-    data = {
-        "id": event.id,
-        "workspace_id": event.workspace_id,
-        "session_id": event.session_id,
-        "input_id": event.input_id,
-        "sequence": event.sequence,
-        "event_type": event.event_type,
-        "created_at": event.created_at,
-        "timestamp": event.created_at,
-        "payload": event.payload,
-    }
-    return _frame(event.event_type, event.id, json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+def _output_frame(event: StoredEvent) -> bytes:
+    """The payload goes out as the text it was stored as."""
+    text, created_at = encode_basestring, encode_basestring(event.created_at)
+    data = (
+        f'{{"id":{event.id},"workspace_id":{text(event.workspace_id)},"session_id":{text(event.session_id)},'
+        f'"input_id":{text(event.input_id)},"sequence":{event.sequence},"event_type":{text(event.event_type)},'
+        f'"created_at":{created_at},"timestamp":{created_at},"payload":{event.payload_text}}}'
+    )
+    return _frame(event.event_type, event.id, data)
 
 
 def _change_frame(event: ChangeEvent) -> bytes:

@@ -41,3 +41,9 @@ async def redo_changes(state: State, workspace_id: str, input_id: str, body: u.U
 @router.post("/attachments")
 async def stage_attachment(state: State, workspace_id: str, body: a.StageAttachment) -> a.StagedAttachment:
     return await state.attachments.stage(workspace_id, body)
+
+
+@router.delete("/attachments/{batch}/{name}")
+async def discard_attachment(state: State, workspace_id: str, batch: str, name: str) -> dict[str, str]:
+    state.attachments.discard(workspace_id, batch, name)
+    return {"status": "discarded"}

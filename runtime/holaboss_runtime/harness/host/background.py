@@ -6,22 +6,17 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from holaboss_runtime.containment.view import View
 from holaboss_runtime.harness.contract import RunPackage
+from holaboss_runtime.harness.host.command_result import CommandResult
 from holaboss_runtime.harness.host.output import Unread
 from holaboss_runtime.permissions.model import ContainmentDemand
-
-if TYPE_CHECKING:
-    from holaboss_runtime.harness.host.commands import CommandResult
 
 MAX_OF_A_RUN = 8
 _KEPT_ENDED = 16
 
-Follow = Callable[
-    [View, list[str], float | None, ContainmentDemand | None, Unread], "Awaitable[CommandResult]"
-]
+Follow = Callable[[View, list[str], float | None, ContainmentDemand | None, Unread], Awaitable[CommandResult]]
 
 
 def run_name(package: RunPackage) -> str:
@@ -95,7 +90,8 @@ class Background:
             return None
         if job.running and not job.output.news.is_set():
             with suppress(TimeoutError):
-                await asyncio.wait_for(job.output.news.wait(), wait_s)
+                async with asyncio.timeout(wait_s):
+                    await job.output.news.wait()
         return _report(job)
 
     async def stop(self, run: str, name: str) -> Report | None:

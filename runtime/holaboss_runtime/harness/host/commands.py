@@ -11,12 +11,13 @@ import itertools
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from holaboss_runtime.containment.holding import Containment, Held
-from holaboss_runtime.containment.view import ContainmentName, Network, NetworkMode, View
+from holaboss_runtime.containment.view import ContainmentName, Network, View
 from holaboss_runtime.harness.host.background import Background
+from holaboss_runtime.harness.host.command_result import CommandResult
 from holaboss_runtime.harness.host.output import Ends
 from holaboss_runtime.permissions.model import ContainmentDemand
 from holaboss_runtime.processes import (
@@ -51,21 +52,6 @@ class Output(Protocol):
     """Takes what a command prints."""
 
     def add(self, chunk: bytes) -> None: ...
-
-
-@dataclass(frozen=True)
-class CommandResult:
-    """`exit_code` is None when the command was killed for taking too long.
-
-    `whole` is all that was printed where `output` leaves something out. `refused_hosts` are not on the list.
-    """
-
-    exit_code: int | None
-    output: str
-    containment: ContainmentName
-    network: NetworkMode = "on"
-    whole: str | None = None
-    refused_hosts: tuple[str, ...] = ()
 
 
 class CommandRunner:
@@ -214,7 +200,8 @@ def _environment(owner: str) -> dict[str, str]:
 
 async def _finished(process: asyncio.subprocess.Process, timeout_s: float | None) -> bool:
     with suppress(TimeoutError):
-        await asyncio.wait_for(process.wait(), timeout_s)
+        async with asyncio.timeout(timeout_s):
+            await process.wait()
         return True
     return False
 

@@ -11,17 +11,16 @@ import json
 import os
 import shutil
 import sys
-from contextlib import suppress
 from functools import cache
 from html import escape
 from pathlib import Path
 
 from holaboss_runtime.containment.bubblewrap import Bubblewrap
+from holaboss_runtime.harness.host.bounded_answer import bounded_answer
 from holaboss_runtime.harness.host.commands import CommandRunner
 from holaboss_runtime.processes import (
     OWNER_VARIABLE,
     child_environment,
-    kill_group,
     owner_of,
     self_command,
 )
@@ -36,7 +35,6 @@ from holaboss_runtime.workspace.documents.kinds import (
 
 TIMEOUT_S = 20.0
 MAX_ANSWER_BYTES = 4 << 20
-_CHUNK = 64 * 1024
 _TAGS: dict[DocumentKind, tuple[str, str, str]] = {
     "pdf": ("pdf", "page", "number"),
     "docx": ("docx", "", ""),
@@ -116,48 +114,15 @@ async def _ask_child(kind: DocumentKind, content: bytes, *, contained: bool) -> 
         stderr=asyncio.subprocess.DEVNULL,
         start_new_session=True,
     )
-    answer = bytearray()
-    try:
-        async with asyncio.timeout(TIMEOUT_S):
-            await asyncio.gather(_send(process, content), _hear(process, answer))
-            await process.wait()
-    except TimeoutError:
+    answer = await bounded_answer(process, content, timeout_s=TIMEOUT_S, max_bytes=MAX_ANSWER_BYTES)
+    if answer.timed_out:
         return {"trouble": "slow"}
-    finally:
-        kill_group(process.pid)
-        await _reap(process)
-    if process.returncode != 0 or len(answer) > MAX_ANSWER_BYTES:
-        return {"trouble": "too_large" if process.returncode and process.returncode < 0 else "damaged"}
+    if not answer.whole:
+        return {"trouble": "too_large" if answer.exit_code and answer.exit_code < 0 else "damaged"}
     try:
-        return read_answer(json.loads(answer))
+        return read_answer(json.loads(answer.output))
     except ValueError:
         return {"trouble": "damaged"}
-
-
-async def _send(process: asyncio.subprocess.Process, content: bytes) -> None:
-    assert process.stdin is not None
-    with suppress(BrokenPipeError, ConnectionResetError):
-        process.stdin.write(content)
-        await process.stdin.drain()
-    process.stdin.close()
-
-
-async def _hear(process: asyncio.subprocess.Process, answer: bytearray) -> None:
-    assert process.stdout is not None
-    while len(answer) <= MAX_ANSWER_BYTES and (chunk := await process.stdout.read(_CHUNK)):
-        answer += chunk
-    if len(answer) > MAX_ANSWER_BYTES:
-        kill_group(process.pid)
-
-
-async def _reap(process: asyncio.subprocess.Process) -> None:
-    """A killed process is gone at once; what is left in its pipe is read, or asyncio would wait for it."""
-    assert process.stdout is not None
-    with suppress(TimeoutError):
-        async with asyncio.timeout(2):
-            while await process.stdout.read(_CHUNK):
-                pass
-            await process.wait()
 
 
 def _contained(words: list[str], environment: dict[str, str]) -> list[str]:

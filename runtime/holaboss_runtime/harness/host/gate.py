@@ -20,7 +20,7 @@ from holaboss_runtime.harness.host.failures import DeniedTooOftenError
 from holaboss_runtime.harness.host.loop_guard import LoopGuard
 from holaboss_runtime.harness.host.sandbox import Sandbox
 from holaboss_runtime.harness.host.text import bounded_arguments, clip, valid_text
-from holaboss_runtime.harness.host.tools.base import ToolOutcome
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.permissions.decide import decide
 from holaboss_runtime.permissions.model import CallFacts, PermissionPolicy, Verdict
 

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from holaboss_runtime.harness.host.failures import ToolLoopError
-from holaboss_runtime.harness.host.tools.base import ToolOutcome
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 
 ANSWERED_AT = 3
 """The how-manieth identical call in a row is no longer made, and its answer says why."""

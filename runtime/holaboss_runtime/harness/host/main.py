@@ -52,6 +52,8 @@ from holaboss_runtime.processes import (
     become_subreaper,
     die_with_parent,
     end_marked,
+    is_ending,
+    keep_what_is_ignored,
     sweep,
     terminal_owner_of,
 )
@@ -62,6 +64,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ORDERLY_END_S = 0.6
+NEW_OBJECTS = 10_000
+"""Until the next look for garbage: several requests to a model, of which nearly nothing stays."""
 _RUNTIME = os.getppid()
 
 
@@ -71,6 +75,7 @@ def main() -> int:
     incoming, outgoing = claim_standard_streams()
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     become_subreaper()
+    keep_what_is_ignored()
     # A host that was stopped (SIGSTOP) hears nothing but this, and then finds its input at its end.
     die_with_parent(signal.SIGCONT)
     asyncio.run(_serve(incoming, outgoing))
@@ -80,7 +85,8 @@ def main() -> int:
 
 def _vanish() -> None:
     """End every process below this one, then this one, without waiting for threads that may be busy."""
-    if os.getppid() != _RUNTIME:  # it was killed, and could not end what runs in its terminals
+    if os.getppid() != _RUNTIME or is_ending(_RUNTIME):
+        # It was killed, and could not end what runs in its terminals.
         end_marked(terminal_owner_of(_RUNTIME))
     sweep()
     os._exit(0)
@@ -261,6 +267,7 @@ class Host:
 def _keep_what_is_loaded() -> None:
     """Modules stay for good. To look through them for garbage would hold up some run for a tenth of a second."""
     gc.freeze()
+    gc.set_threshold(NEW_OBJECTS)
     gc.enable()
 
 

@@ -10,7 +10,7 @@ import ssl
 from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import httpx2
@@ -25,6 +25,7 @@ from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.settings import ModelSettings
 
 from holaboss_runtime.harness.contract import RunPackage, WireProtocol
+from holaboss_runtime.harness.host.model_requests import AdaptedSchemas, AdaptsOnce, sent_as_given
 from holaboss_runtime.harness.host.thinking import thinking_settings
 
 CONNECT_S = 10.0
@@ -37,11 +38,20 @@ _ELSEWHERE = ModelProfile(supported_native_tools=frozenset({WebSearchTool}), too
 would be lost, so this host does it. Searching the web is only left to one that was chosen for it."""
 
 
+class _ChatModel(AdaptsOnce, OpenAIChatModel):
+    pass
+
+
+class _ResponsesModel(AdaptsOnce, OpenAIResponsesModel):
+    pass
+
+
 @dataclass
 class _Endpoint:
     http: httpx2.AsyncClient
     sdk: Any
     runs: int = 0
+    models: dict[tuple[str, str], AdaptsOnce] = field(default_factory=dict[tuple[str, str], AdaptsOnce])
 
 
 class ModelClients:
@@ -50,6 +60,7 @@ class ModelClients:
     def __init__(self) -> None:
         self._tls = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self._endpoints: OrderedDict[tuple[Any, ...], _Endpoint] = OrderedDict()
+        self._schemas = AdaptedSchemas()
 
     @asynccontextmanager
     async def model(self, package: RunPackage) -> AsyncGenerator[tuple[Model, ModelSettings]]:
@@ -61,7 +72,7 @@ class ModelClients:
         endpoint = self._endpoint(package)
         endpoint.runs += 1
         try:
-            model = _model(package, endpoint.sdk)
+            model = self._model(package, endpoint)
             yield model, _settings(package, model)
         finally:
             endpoint.runs -= 1
@@ -75,12 +86,18 @@ class ModelClients:
     def _endpoint(self, package: RunPackage) -> _Endpoint:
         client = package.model_client
         headers = tuple(sorted(client.default_headers.items()))
-        sdk_kind = "anthropic" if client.protocol == "anthropic_messages" else "openai"
-        key = (sdk_kind, client.base_url, client.api_key, headers, package.limits.idle_s)
+        key = (client.protocol, client.base_url, client.api_key, headers, package.limits.idle_s)
         if key not in self._endpoints:
             self._endpoints[key] = self._open(package)
         self._endpoints.move_to_end(key)
         return self._endpoints[key]
+
+    def _model(self, package: RunPackage, endpoint: _Endpoint) -> AdaptsOnce:
+        asked = (package.provider_id, package.model_id)
+        if asked not in endpoint.models:
+            endpoint.models[asked] = _model(package, endpoint.sdk)
+            endpoint.models[asked].schemas = self._schemas
+        return endpoint.models[asked]
 
     def _open(self, package: RunPackage) -> _Endpoint:
         client = package.model_client
@@ -102,8 +119,13 @@ class ModelClients:
         if client.protocol == "anthropic_messages":
             from anthropic import AsyncAnthropic
 
-            return _Endpoint(http, AsyncAnthropic(**options))
-        return _Endpoint(http, AsyncOpenAI(**options))
+            sdk: Any = AsyncAnthropic(**options)
+            asking = sdk.beta.messages
+        else:
+            sdk = AsyncOpenAI(**options)
+            asking = sdk.chat.completions if client.protocol == "openai_chat" else sdk.responses
+        asking.create = sent_as_given(asking.create)
+        return _Endpoint(http, sdk)
 
     async def _forget_old(self) -> None:
         idle = [key for key, endpoint in self._endpoints.items() if endpoint.runs == 0]
@@ -123,23 +145,25 @@ def warm(protocol: WireProtocol) -> None:
             import openai.resources.chat.completions.completions  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
 
-def _model(package: RunPackage, sdk: Any) -> Model:  # noqa: ANN401 - one of two SDK clients
+def _model(package: RunPackage, sdk: Any) -> AdaptsOnce:  # noqa: ANN401 - one of two SDK clients
     protocol, host = package.model_client.protocol, httpx2.URL(package.model_client.base_url).host
     if protocol == "anthropic_messages":
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
         profile = None if host == _ANTHROPIC_HOST else _ELSEWHERE
-        return AnthropicModel(
-            package.model_id, provider=AnthropicProvider(anthropic_client=sdk), profile=profile
-        )
+
+        class Messages(AdaptsOnce, AnthropicModel):
+            pass
+
+        return Messages(package.model_id, provider=AnthropicProvider(anthropic_client=sdk), profile=profile)
     if host == _OPENAI_HOST:
         provider = OpenAIProvider(openai_client=sdk)
     else:
         provider = OpenAICompatibleProvider(package.provider_id, openai_client=sdk, profile=_ELSEWHERE)
     if protocol == "openai_responses":
-        return OpenAIResponsesModel(package.model_id, provider=provider)
-    return OpenAIChatModel(package.model_id, provider=provider)
+        return _ResponsesModel(package.model_id, provider=provider)
+    return _ChatModel(package.model_id, provider=provider)
 
 
 def _settings(package: RunPackage, model: Model) -> ModelSettings:

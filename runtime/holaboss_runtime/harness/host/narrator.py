@@ -27,7 +27,8 @@ from holaboss_client.events import RunEvent
 from holaboss_runtime.harness.contract import ActionKind, NewOutput, PendingCall, RunnerEvent
 from holaboss_runtime.harness.host.deltas import WINDOW_S, DeltaKind, DeltaMerger
 from holaboss_runtime.harness.host.text import bounded_arguments, clip, valid_text
-from holaboss_runtime.harness.host.tools.base import HostTool, ToolOutcome
+from holaboss_runtime.harness.host.tools.base import HostTool
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.harness.host.web.native import native_result
 from holaboss_runtime.permissions.model import Verdict
 

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from holaboss_runtime.harness.contract import ContractModel
 from holaboss_runtime.harness.frames import MAX_FRAME_BYTES, TO_HOST, ToHostFrame, encode
+from holaboss_runtime.harness.host.paced_writer import PacedWriter
 
 
 def claim_standard_streams() -> tuple[int, int]:
@@ -44,13 +45,8 @@ def _read(fd: int, deliver: Callable[[ToHostFrame], None], ended: Callable[[], N
         ended()
 
 
-class FrameWriter(asyncio.Protocol):
+class FrameWriter(PacedWriter):
     """The only writer of frames. `send` never waits; `drain` waits while the runtime is behind."""
-
-    def __init__(self) -> None:
-        self._transport: asyncio.WriteTransport | None = None
-        self._room = asyncio.Event()
-        self._room.set()
 
     @classmethod
     async def open(cls, fd: int) -> FrameWriter:
@@ -58,29 +54,15 @@ class FrameWriter(asyncio.Protocol):
         _, writer = await asyncio.get_running_loop().connect_write_pipe(cls, stream)
         return writer
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.WriteTransport)
-        self._transport = transport
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._transport = None
-        self._room.set()
-
-    def pause_writing(self) -> None:
-        self._room.clear()
-
-    def resume_writing(self) -> None:
-        self._room.set()
-
     def send(self, frame: ContractModel) -> None:
         """Raises `ValueError` for a frame that is too long; does nothing once the runtime is gone."""
         line = encode(frame)
-        if self._transport is not None:
-            self._transport.write(line)
+        if self.transport is not None:
+            self.transport.write(line)
 
     def close(self) -> None:
-        if self._transport is not None:
-            self._transport.close()
+        if self.transport is not None:
+            self.transport.close()
 
     async def drain(self) -> None:
-        await self._room.wait()
+        await self.room.wait()

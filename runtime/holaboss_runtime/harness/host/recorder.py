@@ -18,7 +18,7 @@ from holaboss_runtime.harness.host.tools.places import Areas, PlaceError
 from holaboss_runtime.permissions.model import CallFacts
 from holaboss_runtime.workspace.undo.model import State, Turn
 from holaboss_runtime.workspace.undo.recording import Recorder
-from holaboss_runtime.workspace.undo.store import BusyError
+from holaboss_runtime.workspace.undo.store import BusyError, once_free
 from holaboss_runtime.workspace.undo.tree import is_recordable
 
 logger = logging.getLogger(__name__)
@@ -29,8 +29,6 @@ STATE_TOOLS = frozenset({"todo", "question", "scratchpad"})
 
 MAX_WORKSPACES = 64
 STOPPED_S = 0.4
-_PATIENCE_S = 10.0
-_AGAIN_S = 0.005
 
 
 class Recorders:
@@ -124,25 +122,17 @@ class TurnRecorder:
     async def _kept(self, work: Callable[[], object]) -> None:
         """Do it in a thread, as soon as nobody else works with the record; a note where that fails."""
         try:
-            await self._patiently(work)
+            await once_free(work)
             return
-        except (OSError, TimeoutError) as error:
-            logger.warning("changes of %s are not recorded: %s", self._turn.input_id, error or "it is busy")
+        except (OSError, BusyError) as error:
+            why = str(error) or "another one records"
+            logger.warning("changes of %s are not recorded: %s", self._turn.input_id, why)
         except Exception:  # the boundary: whatever lies in the record, tools go on
             logger.exception("changes of %s are not recorded", self._turn.input_id)
         try:
-            await self._patiently(lambda: self._recorder.failed(self._turn))
+            await once_free(lambda: self._recorder.failed(self._turn))
         except Exception:  # noqa: BLE001 - what was wrong is said above
             logger.warning("nor could that be noted")
-
-    async def _patiently(self, work: Callable[[], object]) -> None:
-        async with asyncio.timeout(_PATIENCE_S):
-            while True:
-                try:
-                    await asyncio.to_thread(work)
-                    return
-                except BusyError:
-                    await asyncio.sleep(_AGAIN_S)
 
 
 async def _or_stopped(task: asyncio.Task[None]) -> None:

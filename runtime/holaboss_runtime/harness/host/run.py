@@ -20,7 +20,7 @@ from holaboss_runtime.harness.host.gate import ToolGate
 from holaboss_runtime.harness.host.history import close_open_calls, open_calls, read_history, write_history
 from holaboss_runtime.harness.host.models import ModelClients
 from holaboss_runtime.harness.host.narrator import Narrator
-from holaboss_runtime.harness.host.registration import register_tools
+from holaboss_runtime.harness.host.run_tools import RunTools
 from holaboss_runtime.harness.host.sandbox import LocalSandbox, Watch
 from holaboss_runtime.harness.host.skills import RunSkills, SkilledSandbox
 from holaboss_runtime.harness.host.tools.question import take_up_tasks
@@ -30,9 +30,14 @@ from holaboss_runtime.harness.host.web.native import native_capabilities, with_n
 Output = str | DeferredToolRequests
 
 # How often a model may get the form of a call wrong (failed commands do not count), or say nothing at all.
-RETRIES: AgentRetries = {"tools": 10, "output": 2}
+MISTAKES = 10
+RETRIES: AgentRetries = {"tools": MISTAKES, "output": 2}
 # A run that was given neither words nor anything to take up still has to end its turn with words of somebody.
 GO_ON = "Continue."
+AGENT: Agent[object, Output] = Agent(
+    output_type=[str, DeferredToolRequests], retries=RETRIES, name="holaboss"
+)
+"""Of all runs: what is different about a run is given to it when it begins."""
 
 
 class HostRun:
@@ -92,25 +97,22 @@ class HostRun:
         self._skills.open_approved(approval.tool_name for approval in resumption.approvals)
         await take_up_tasks(package)
         attached = await render_attachments(package, self._commands)
-        async with self._clients.model(package) as (model, settings):
-            agent: Agent[object, Output] = Agent(
-                model,
-                output_type=[str, DeferredToolRequests],
-                instructions=package.system_prompt or None,
-                tools=register_tools(package, self._tools, self._gate),
-                capabilities=native_capabilities(package),
-                retries=RETRIES,
-                name="holaboss",
-            )
-            async with agent.iter(
+        async with (
+            self._clients.model(package) as (model, settings),
+            AGENT.iter(
                 self._prompt(attached),
+                model=model,
+                instructions=package.system_prompt or None,
+                toolsets=[RunTools(package, self._tools, self._gate, mistakes=MISTAKES)],
+                capabilities=native_capabilities(package),
                 message_history=self._remembered if resumption else close_open_calls(self._remembered),
                 deferred_tool_results=resumption.results() if resumption else None,
                 model_settings=with_native_settings(package, settings),
                 usage_limits=UsageLimits(request_limit=package.limits.request_limit),
-            ) as agent_run:
-                self._agent_run = agent_run
-                await self._follow(agent_run)
+            ) as agent_run,
+        ):
+            self._agent_run = agent_run
+            await self._follow(agent_run)
 
     def _prompt(self, attached: Sequence[Part]) -> str | Sequence[Part] | None:
         """What the person says in this run, after the results of resumed calls when there are any."""

@@ -15,7 +15,8 @@ from holaboss_runtime.harness.host.attachments import attachments_mount
 from holaboss_runtime.harness.host.commands import CommandRunner
 from holaboss_runtime.harness.host.spill import results_mount
 from holaboss_runtime.harness.host.text import clip
-from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, Workspace
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.harness.host.tools.places import Areas
 from holaboss_runtime.harness.toolbox import explain
 from holaboss_runtime.permissions.model import CallFacts

@@ -16,6 +16,7 @@ import asyncio
 import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import yaml  # noqa: F401  # pyright: ignore[reportUnusedImport] - loaded while the host warms up, not in a run
@@ -24,7 +25,7 @@ from holaboss_runtime.harness.contract import RunPackage
 from holaboss_runtime.harness.host.sandbox import Sandbox
 from holaboss_runtime.harness.host.text import clip, valid_text
 from holaboss_runtime.harness.host.tools import TOOLS
-from holaboss_runtime.harness.host.tools.base import ToolOutcome
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.harness.host.tools.skill import SKILL_TOOL, location, run_skills, skill_block
 from holaboss_runtime.permissions.model import CallFacts
 from holaboss_runtime.workspace.skill_files import Skill
@@ -73,15 +74,19 @@ class RunSkills:
         """What the message of this run says without its quotes, once they are loaded."""
 
     async def load(self) -> None:
-        found = (
-            await asyncio.to_thread(run_skills, self._package) if self._package.workspace_skill_dirs else []
-        )
+        found = await self._found()
         self._skills = [skill for skill, _ in found]
         for skill in self._skills:
             for tool in self._keys_of(skill):
                 self._closed.setdefault(tool, []).append(skill.id)
             self._commands.update(skill.granted_commands)
         self.quoted = self._resolved(dict(found))
+
+    async def _found(self) -> list[tuple[Skill, str]]:
+        workspace = self._package.workspace_dir
+        if any(Path(name).is_relative_to(workspace) for name in self._package.workspace_skill_dirs):
+            return await asyncio.to_thread(run_skills, self._package)
+        return run_skills(self._package)  # ours, which are known after the first run
 
     def _resolved(self, bodies: dict[Skill, str]) -> Quoted:
         """The blocks of the skills that the message begins with, and a warning that names those that are not there."""

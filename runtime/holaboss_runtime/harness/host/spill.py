@@ -15,15 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 from holaboss_runtime.errors import DomainError
 from holaboss_runtime.harness.contract import Mount
 from holaboss_runtime.harness.host.text import clip, valid_text
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.workspace.paths import resolve_inside
-
-if TYPE_CHECKING:
-    from holaboss_runtime.harness.host.tools.base import ToolOutcome
 
 SHOWN_CHARS = 32 * 1024
 """More than `bash` shows by itself, so that nothing is cut twice."""

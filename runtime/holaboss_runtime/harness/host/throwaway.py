@@ -10,16 +10,15 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from holaboss_runtime.processes import OWNER_VARIABLE, child_environment, kill_group, owner_of, self_command
+from holaboss_runtime.harness.host.bounded_answer import bounded_answer
+from holaboss_runtime.processes import OWNER_VARIABLE, child_environment, owner_of, self_command
 
 HelperName = Literal["search", "web-search"]
 
 MAX_ANSWER_BYTES = 8 * 1024 * 1024
-_CHUNK = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,42 +40,9 @@ async def ask_helper(name: HelperName, question: dict[str, Any], timeout_s: floa
         stderr=asyncio.subprocess.DEVNULL,
         start_new_session=True,
     )
-    output = bytearray()
-    timed_out = False
-    try:
-        async with asyncio.timeout(timeout_s):
-            await _converse(process, json.dumps(question).encode(), output)
-            await process.wait()
-    except TimeoutError:
-        timed_out = True
-    finally:
-        kill_group(process.pid)
-        await _reap(process)
-    finished = process.returncode == 0 and not timed_out and len(output) <= MAX_ANSWER_BYTES
-    return HelperAnswer(_objects(bytes(output[:MAX_ANSWER_BYTES])), finished, timed_out)
-
-
-async def _converse(process: asyncio.subprocess.Process, question: bytes, output: bytearray) -> None:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with suppress(BrokenPipeError, ConnectionResetError):
-        process.stdin.write(question)
-        await process.stdin.drain()
-    process.stdin.close()
-    while len(output) <= MAX_ANSWER_BYTES and (chunk := await process.stdout.read(_CHUNK)):
-        output += chunk
-    if len(output) > MAX_ANSWER_BYTES:
-        kill_group(process.pid)
-
-
-async def _reap(process: asyncio.subprocess.Process) -> None:
-    """A killed process is gone at once; what is left in its pipe is read, or asyncio would wait for it."""
-    assert process.stdout is not None
-    with suppress(TimeoutError):
-        async with asyncio.timeout(2):
-            while await process.stdout.read(_CHUNK):
-                pass
-            await process.wait()
+    question_bytes = json.dumps(question).encode()
+    answer = await bounded_answer(process, question_bytes, timeout_s=timeout_s, max_bytes=MAX_ANSWER_BYTES)
+    return HelperAnswer(_objects(answer.output), answer.whole, answer.timed_out)
 
 
 def _objects(output: bytes) -> list[dict[str, Any]]:

@@ -13,8 +13,9 @@ from typing import Any
 from holaboss_runtime.harness.contract import RunPackage, RuntimeTool
 from holaboss_runtime.harness.frames import ToolResult
 from holaboss_runtime.harness.host.tools import TOOLS
-from holaboss_runtime.harness.host.tools.base import HostTool, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.tools.base import HostTool, Workspace
 from holaboss_runtime.harness.host.tools.image_generate import NAME as IMAGE_TOOL
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.harness.host.tools.skill import SKILL_TOOL
 from holaboss_runtime.harness.host.web.choice import SEARCH, searches_natively
 from holaboss_runtime.permissions.model import CallFacts

@@ -11,16 +11,18 @@ from contextlib import suppress
 from io import BytesIO
 from typing import BinaryIO
 
-from holaboss_runtime.workspace.documents.kinds import MAX_CHARS, MAX_DOCUMENT_BYTES, Parsed, Section
+from holaboss_runtime.workspace.documents.kinds import (
+    MAX_CHARS,
+    MAX_DOCUMENT_BYTES,
+    Parsed,
+    Section,
+    TroubleError,
+)
 
 MEMORY_BYTES = 1 << 30
 CPU_S = 15
 OPEN_FILES = 64
 MAX_SECTIONS = 2_000
-
-
-class TroubleError(Exception):
-    """Why a document has no text for us; the message is one of the words the host knows."""
 
 
 def main(kind: str) -> int:

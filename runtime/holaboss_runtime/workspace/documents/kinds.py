@@ -34,11 +34,15 @@ class Section(TypedDict):
 
 
 class Parsed(TypedDict):
-    """What the child says, as one JSON object: sections, or why there are none (`Trouble`)."""
+    """What the child says, as one JSON object: sections, or why there are none (`TroubleError`)."""
 
     sections: NotRequired[list[Section]]
     truncated: NotRequired[bool]
     trouble: NotRequired[str]
+
+
+class TroubleError(Exception):
+    """Why a document has no text for us; the message is one of the words the host knows."""
 
 
 def kind_of(name: str, head: bytes) -> DocumentKind | None:

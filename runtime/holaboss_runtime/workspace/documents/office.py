@@ -9,8 +9,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, cast
 
-from holaboss_runtime.workspace.documents.child import TroubleError
-from holaboss_runtime.workspace.documents.kinds import Section
+from holaboss_runtime.workspace.documents.kinds import Section, TroubleError
 
 MAX_UNPACKED = 256 << 20
 MAX_ENTRIES = 10_000

@@ -9,8 +9,7 @@ from typing import BinaryIO
 from pypdf import PdfReader
 from pypdf.errors import DependencyError, PdfReadError
 
-from holaboss_runtime.workspace.documents.child import TroubleError
-from holaboss_runtime.workspace.documents.kinds import Section
+from holaboss_runtime.workspace.documents.kinds import Section, TroubleError
 
 
 def pages(content: BinaryIO) -> Iterator[Section]:

@@ -22,14 +22,12 @@ from holaboss_runtime.workspace.registry import WorkspaceRegistry
 from holaboss_runtime.workspace.undo.differences import unified
 from holaboss_runtime.workspace.undo.model import BadRecordError, Change, Turn
 from holaboss_runtime.workspace.undo.moving import Conflict, Direction, Moved, move
-from holaboss_runtime.workspace.undo.store import BusyError, UndoStore
+from holaboss_runtime.workspace.undo.store import BusyError, UndoStore, once_free
 
 MAX_FILES = 1_000
 MAX_DIFF_CHARS = 64 << 10
 MAX_DIFFS_CHARS = 1 << 20
 MAX_NAMED_CONFLICTS = 200
-_PATIENCE_S = 10.0
-_AGAIN_S = 0.02
 
 T = TypeVar("T")
 
@@ -85,13 +83,8 @@ class WorkspaceUndo:
                 return work()
 
         try:
-            async with asyncio.timeout(_PATIENCE_S):
-                while True:
-                    try:
-                        return await asyncio.to_thread(alone)
-                    except BusyError:
-                        await asyncio.sleep(_AGAIN_S)
-        except TimeoutError:
+            return await once_free(alone)
+        except BusyError:
             raise _busy("The changes of this workspace are being recorded. Try again in a moment.") from None
         except (OSError, BadRecordError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

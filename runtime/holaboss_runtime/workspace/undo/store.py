@@ -8,14 +8,16 @@ Files are 0600, folders 0700. What is found there is checked: a workspace may co
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import os
 import secrets
-from collections.abc import Generator, Iterable
+import time
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from holaboss_runtime.file_locks import lock
 from holaboss_runtime.workspace.undo.blobs import BlobStore
@@ -25,12 +27,29 @@ from holaboss_runtime.workspace.undo.tree import Tree
 QUOTA = 256 << 20
 MAX_TURNS = 500
 MAX_RECORD = 32 << 20
+PATIENCE_S = 10.0
 _COLLECT_EVERY = 8 << 20
+_AGAIN_S = 0.005
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
+
+T = TypeVar("T")
 
 
 class BusyError(Exception):
     """Another one works with it at this moment; it will be free again shortly."""
+
+
+async def once_free(work: Callable[[], T]) -> T:
+    """Do `work` in a thread, as soon as it does not raise `BusyError`. Raises `BusyError` when nobody has let go within
+    `PATIENCE_S`; the work itself may take as long as it takes, because nothing could stop it."""
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return await asyncio.to_thread(work)
+        except BusyError:
+            if time.monotonic() >= until:
+                raise
+            await asyncio.sleep(_AGAIN_S)
 
 
 class UndoStore:

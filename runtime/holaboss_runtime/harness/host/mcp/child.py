@@ -15,6 +15,7 @@ from pathlib import Path
 
 from holaboss_runtime.harness.host.mcp.logbook import Logbook
 from holaboss_runtime.harness.host.mcp.problems import ServerProblemError
+from holaboss_runtime.harness.host.paced_writer import PacedWriter
 from holaboss_runtime.processes import (
     OWNER_VARIABLE,
     child_environment,
@@ -30,6 +31,8 @@ LINES_AT_ONCE = 2_000
 NOISE_PER_S = 1024 * 1024
 TERM_S = 0.5
 _LAST_WORDS_S = 0.3
+_GOING_S = 3.0
+"""Between the end of its output and its own: normally nothing, but a busy machine takes its time."""
 _FLUSH_S = 0.5
 _CHUNK = 64 * 1024
 _BYTES_PER_UNIT = 16 * 1024  # a long line counts as several
@@ -105,7 +108,8 @@ class ServerProcess:
         self._pipes.close_input()
         polite: int | None = None
         with suppress(TimeoutError):
-            polite = await asyncio.wait_for(self._process.wait(), grace_s)
+            async with asyncio.timeout(grace_s):
+                polite = await self._process.wait()
         if polite is None:
             await terminate_group(self._process, TERM_S)
         kill_group(self.pid)
@@ -122,7 +126,8 @@ class ServerProcess:
     async def gone(self) -> str:
         """A sentence about how it went, once its output has ended."""
         with suppress(TimeoutError):
-            code = await asyncio.wait_for(self._process.wait(), _LAST_WORDS_S)
+            async with asyncio.timeout(_GOING_S):
+                code = await self._process.wait()
             how = f"with code {code}" if code >= 0 else f"by signal {-code}"
             return f"It ended {how}."
         return "It closed its standard output."
@@ -216,36 +221,17 @@ class _Pipes:
                 pipe.close()
 
 
-class _Writer(asyncio.Protocol):
-    def __init__(self) -> None:
-        self._transport: asyncio.WriteTransport | None = None
-        self._room = asyncio.Event()
-        self._room.set()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.WriteTransport)
-        self._transport = transport
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._transport = None
-        self._room.set()
-
-    def pause_writing(self) -> None:
-        self._room.clear()
-
-    def resume_writing(self) -> None:
-        self._room.set()
-
+class _Writer(PacedWriter):
     async def write(self, line: bytes) -> None:
-        await self._room.wait()
-        if self._transport is None or self._transport.is_closing():
+        await self.room.wait()
+        if self.transport is None or self.transport.is_closing():
             raise ConnectionError("the server does not read any more")
-        self._transport.write(line)
+        self.transport.write(line)
 
     def close(self) -> None:
         """What it did not read is of no use any more."""
-        if self._transport is not None:
-            self._transport.abort() if not self._room.is_set() else self._transport.close()
+        if self.transport is not None:
+            self.transport.abort() if not self.room.is_set() else self.transport.close()
 
 
 def _clear(pgid: int, owner: str, family: frozenset[int]) -> None:

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from holaboss_runtime.harness.host.pictures import MAX_PICTURE_BYTES, media_type_of
 from holaboss_runtime.harness.host.text import clip, plain_text
-from holaboss_runtime.harness.host.tools.base import Picture, ToolOutcome
+from holaboss_runtime.harness.host.tools.outcome import Picture, ToolOutcome
 from holaboss_runtime.redaction import redact
 
 MAX_TEXT = 2_000_000

@@ -23,7 +23,8 @@ from holaboss_runtime.harness.host.mcp.child import ServerProcess
 from holaboss_runtime.harness.host.mcp.logbook import Logbook
 from holaboss_runtime.harness.host.mcp.results import outcome_of
 from holaboss_runtime.harness.host.mcp.surroundings import Health, State, Surroundings
-from holaboss_runtime.harness.host.tools.base import ToolError, ToolOutcome
+from holaboss_runtime.harness.host.tools.base import ToolError
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.redaction import redact
 
 if TYPE_CHECKING:
@@ -194,7 +195,8 @@ class ServerConnection:
             return
         self._become("failed")
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._interrupt.wait(), pause)
+            async with asyncio.timeout(pause):
+                await self._interrupt.wait()
 
     def _reason(self, error: BaseException) -> str:
         if problems.needs_authorization(error) or self._is_refused:
@@ -343,7 +345,7 @@ class ServerConnection:
         self._news.set()
         self._news = asyncio.Event()
         try:
-            self._surroundings.news(self)
+            self._surroundings.news(self.server, self.health)
         except Exception:  # the boundary: whoever is told must not stop what it is told of
             logger.exception("telling of %s failed", self.name)
 

@@ -25,7 +25,7 @@ from holaboss_runtime.harness.host.mcp import sidecar
 from holaboss_runtime.harness.host.mcp.memory import memory_of
 from holaboss_runtime.harness.host.mcp.problems import McpToolMissingError
 from holaboss_runtime.harness.host.mcp.server import LONGEST_WAIT_S, ServerConnection
-from holaboss_runtime.harness.host.mcp.surroundings import AuthFactory, Surroundings
+from holaboss_runtime.harness.host.mcp.surroundings import AuthFactory, Health, Surroundings
 from holaboss_runtime.harness.host.mcp.tools import context_tokens, tools_of, wanted_of
 from holaboss_runtime.harness.host.mcp.workspace import IDLE_S, WorkspaceServers
 from holaboss_runtime.harness.host.tools.base import HostTool
@@ -147,20 +147,19 @@ class McpServers:
         (self._groups.add if alive else self._groups.discard)(pgid)
         self._announce(pgid, alive)
 
-    def _hear(self, workspace_id: str, folder: Path, connection: ServerConnection) -> None:
-        health = connection.health
+    def _hear(self, workspace_id: str, folder: Path, server: McpServer, health: Health) -> None:
         self._tell(
             "mcp.changed",
             {
                 "workspace_id": workspace_id,
-                "server": connection.name,
+                "server": server.name,
                 "state": health.state,
                 "last_error": health.last_error,
                 "tool_count": len(health.offers),
             },
         )
         running = health.pid if health.state == "ready" else None
-        self._notes.put_nowait(partial(sidecar.note, folder, connection.server, running))
+        self._notes.put_nowait(partial(sidecar.note, folder, server, running))
         if self._noting is None:
             self._noting = asyncio.create_task(self._note())
 

@@ -15,8 +15,6 @@ from holaboss_runtime.harness.host.mcp.offers import Offer
 if TYPE_CHECKING:
     import httpx2
 
-    from holaboss_runtime.harness.host.mcp.server import ServerConnection
-
 State = Literal["starting", "ready", "needs_authorization", "failed", "stopped"]
 
 AuthFactory = Callable[[str, McpServer, Callable[[], None]], "httpx2.Auth | None"]
@@ -32,7 +30,7 @@ class Surroundings:
     folder: Path
     announce: Announce
     owner: Callable[[], str]
-    news: Callable[[ServerConnection], None]
+    news: Callable[[McpServer, Health], None]
     logs: Callable[[str, str], Path | None]
     auth: AuthFactory
     tls: Callable[[], ssl.SSLContext]

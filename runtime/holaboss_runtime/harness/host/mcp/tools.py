@@ -12,7 +12,8 @@ from holaboss_runtime.harness.contract import McpToolRef
 from holaboss_runtime.harness.host.mcp.names import tool_names
 from holaboss_runtime.harness.host.mcp.offers import Offer
 from holaboss_runtime.harness.host.mcp.server import ServerConnection
-from holaboss_runtime.harness.host.tools.base import HostTool, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.tools.base import HostTool, Workspace
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.permissions.model import CallFacts
 
 MAX_VISIBLE = 25

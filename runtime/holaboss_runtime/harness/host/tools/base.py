@@ -9,9 +9,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from holaboss_runtime.harness.contract import ActionKind, NewOutput, RunPackage
+from holaboss_runtime.harness.contract import ActionKind, RunPackage
 from holaboss_runtime.harness.host.commands import CommandRunner
 from holaboss_runtime.harness.host.spill import Spill
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.harness.host.tools.places import PRIVATE_FOLDER, Areas, Place, PlaceError
 from holaboss_runtime.harness.host.tools.seen import SeenFiles
 from holaboss_runtime.permissions.model import CallFacts
@@ -23,33 +24,6 @@ class ToolInput(BaseModel):
     """Unknown arguments are refused, so that a model learns of its mistake instead of being half obeyed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """An image for the model, as it is in its file."""
-
-    content: bytes = field(repr=False)
-    media_type: str
-
-
-@dataclass(frozen=True)
-class ToolOutcome:
-    """What the model reads (`text`) and sees (`pictures`), and what the runtime is told beside it. `changed_paths`
-    lie in the workspace.
-
-    `details` are for whoever shows the call: JSON, bounded by the tool. `outputs` are things worth finding again.
-    `refused` is set by the gate alone: the rule that kept the call from happening.
-    """
-
-    text: str
-    error: bool = False
-    changed_paths: tuple[str, ...] = ()
-    containment: str | None = None
-    details: dict[str, Any] = field(default_factory=dict[str, Any])
-    outputs: tuple[NewOutput, ...] = ()
-    refused: str | None = None
-    pictures: tuple[Picture, ...] = ()
 
 
 class ToolError(Exception):

@@ -13,8 +13,10 @@ from pydantic import Field, model_validator
 from holaboss_runtime.containment.view import View
 from holaboss_runtime.errors import DomainError
 from holaboss_runtime.harness.host.background import Report, TooManyError, run_name
-from holaboss_runtime.harness.host.commands import CommandRefusedError, CommandResult
-from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.command_result import CommandResult
+from holaboss_runtime.harness.host.commands import CommandRefusedError
+from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, Workspace
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.permissions.decisive import decisive_names
 from holaboss_runtime.permissions.model import CallFacts
 

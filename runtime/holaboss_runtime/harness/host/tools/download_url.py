@@ -8,8 +8,9 @@ from typing import Any, BinaryIO
 
 from pydantic import Field
 
-from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, Workspace
 from holaboss_runtime.harness.host.tools.beneath import replacing
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.harness.host.tools.places import Place
 from holaboss_runtime.harness.host.web.errors import WebError
 from holaboss_runtime.harness.host.web.fetch import Fetched, Fetcher

@@ -7,13 +7,14 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, Workspace
 from holaboss_runtime.harness.host.tools.files import (
     change_of,
     known_content,
     replace_text,
     text_of,
 )
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.permissions.model import CallFacts
 
 MAX_EDITS = 100

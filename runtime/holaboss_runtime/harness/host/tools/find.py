@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, Workspace
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.harness.host.tools.searching import report, search, shown_path
 from holaboss_runtime.permissions.model import CallFacts
 

@@ -11,8 +11,9 @@ from pydantic import Field
 
 from holaboss_runtime.harness.contract import NewOutput
 from holaboss_runtime.harness.host.pictures import SUFFIXES
-from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, Workspace
 from holaboss_runtime.harness.host.tools.beneath import replacing
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.harness.host.tools.places import Place
 from holaboss_runtime.harness.host.web.drawing import Drawn, draw, size_of
 from holaboss_runtime.harness.host.web.errors import WebError

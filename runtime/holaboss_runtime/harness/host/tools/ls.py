@@ -8,14 +8,8 @@ from typing import Any
 from pydantic import Field
 
 from holaboss_runtime.harness.host.search.opening import list_folder
-from holaboss_runtime.harness.host.tools.base import (
-    PRIVATE_FOLDER,
-    HostTool,
-    ToolError,
-    ToolInput,
-    ToolOutcome,
-    Workspace,
-)
+from holaboss_runtime.harness.host.tools.base import PRIVATE_FOLDER, HostTool, ToolError, ToolInput, Workspace
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.permissions.model import CallFacts
 
 MAX_ENTRIES = 1000

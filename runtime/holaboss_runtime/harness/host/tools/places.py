@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -122,6 +123,6 @@ def _real(source: str) -> Path | None:
     """None for anything but a real path: a link put there since it was attached must not decide where it leads."""
     path = Path(source)
     try:
-        return path if path.is_absolute() and path.resolve() == path else None
+        return path if path.is_absolute() and os.path.realpath(path) == str(path) else None
     except (OSError, RuntimeError, ValueError):  # a loop of links, a NUL
         return None

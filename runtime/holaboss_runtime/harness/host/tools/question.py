@@ -14,7 +14,8 @@ from typing import Any, cast
 from pydantic import Field, field_validator
 
 from holaboss_runtime.harness.contract import ActionDecision, RunPackage
-from holaboss_runtime.harness.host.tools.base import HostTool, ToolInput, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.tools.base import HostTool, ToolInput, Workspace
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.permissions.model import CallFacts
 from holaboss_runtime.workspace import todos
 from holaboss_runtime.workspace.todos import TodoError

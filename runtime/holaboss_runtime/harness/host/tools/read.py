@@ -9,15 +9,9 @@ from pydantic import Field
 
 from holaboss_runtime.harness.host.documents import DocumentError, document_kind, read_document
 from holaboss_runtime.harness.host.pictures import MAX_PICTURE_BYTES, media_type_of
-from holaboss_runtime.harness.host.tools.base import (
-    HostTool,
-    Picture,
-    ToolError,
-    ToolInput,
-    ToolOutcome,
-    Workspace,
-)
+from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, Workspace
 from holaboss_runtime.harness.host.tools.files import BOM, read_bytes, text_of
+from holaboss_runtime.harness.host.tools.outcome import Picture, ToolOutcome
 from holaboss_runtime.harness.host.tools.places import Place
 from holaboss_runtime.permissions.model import CallFacts
 

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, Workspace
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.permissions.model import CallFacts
 from holaboss_runtime.workspace import scratchpads
 from holaboss_runtime.workspace.scratchpads import Scratchpad, ScratchpadFullError

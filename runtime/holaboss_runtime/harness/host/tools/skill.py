@@ -11,7 +11,8 @@ from pydantic import Field
 
 from holaboss_runtime.harness.contract import RunPackage
 from holaboss_runtime.harness.host.text import valid_text
-from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, Workspace
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.permissions.model import CallFacts
 from holaboss_runtime.workspace.skill_files import SKILL_FILE, Origin, Skill, SkillError, read_skill
 from holaboss_runtime.workspace.skills import named

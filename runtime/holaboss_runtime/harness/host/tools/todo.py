@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 from pydantic import Field
 
-from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, Workspace
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.permissions.model import CallFacts
 from holaboss_runtime.workspace import todos
 from holaboss_runtime.workspace.todos import NewPhase, NewTask, Status, Todo, TodoError

@@ -11,7 +11,8 @@ from typing import Any
 from pydantic import Field
 
 from holaboss_runtime.harness.contract import SearchClient
-from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, Workspace
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.harness.host.web.errors import WebError
 from holaboss_runtime.harness.host.web.results import rendered
 from holaboss_runtime.harness.host.web.search import Searcher, searcher_of

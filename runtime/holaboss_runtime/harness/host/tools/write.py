@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, Workspace
 from holaboss_runtime.harness.host.tools.files import (
     change_of,
     in_the_style_of,
@@ -15,6 +15,7 @@ from holaboss_runtime.harness.host.tools.files import (
     replace_text,
     text_of,
 )
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.permissions.model import CallFacts
 
 

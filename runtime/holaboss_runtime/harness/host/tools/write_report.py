@@ -10,7 +10,8 @@ from pydantic import Field
 
 from holaboss_client.base import new_id, utc_now
 from holaboss_runtime.harness.contract import NewOutput
-from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolInput, Workspace
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.permissions.model import CallFacts
 from holaboss_runtime.workspace.reports import (
     MAX_REPORT_BYTES,
