@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from holaboss_app.services.single_instance import SingleInstance
 
 MEASURE_WITHIN_S = 60.0
+NO_DISPLAY = (
+    "No display here (DISPLAY and WAYLAND_DISPLAY are not set), so no window can open. Start Holaboss on a desktop, "
+    "or try it with --self-test, which needs none."
+)
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
@@ -58,9 +62,13 @@ def main(argv: Sequence[str]) -> int:
     throw_away = options.self_test or options.screenshots is not None
     with ExitStack() as stack:
         if throw_away:
-            _draw_without_display()
+            if not _has_display():
+                os.environ["QT_QPA_PLATFORM"] = "offscreen"  # the real application draws into memory
             directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="holaboss-"))
             profile = Profile.at(Path(directory))
+        elif not _has_display():
+            print(NO_DISPLAY, file=sys.stderr)  # noqa: T201
+            return 1
         else:
             profile = Profile.at(options.profile_dir) if options.profile_dir else Profile.default()
         return _run(options, profile, times)
@@ -103,9 +111,8 @@ def _loop(
     instance: SingleInstance,
     times: StartTimes,
 ) -> int:
-    import qasync
-
     from holaboss_app.desktop import Desktop
+    from holaboss_app.services.event_loop import EventLoop
 
     async def live() -> int:
         diagnostics.watch(asyncio.get_running_loop())
@@ -120,7 +127,7 @@ def _loop(
         finally:
             await desktop.close()
 
-    with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
+    with asyncio.Runner(loop_factory=lambda: EventLoop(app)) as runner:
         try:
             return runner.run(live())
         except KeyboardInterrupt:
@@ -192,8 +199,9 @@ def unusable(error: OSError, profile: Profile) -> str:
 
 def _show_and_end(app: QApplication, sentence: str) -> int:
     """A card for trouble that comes before there can be a window."""
-    import qasync
     from PySide6.QtWidgets import QMessageBox
+
+    from holaboss_app.services.event_loop import EventLoop
 
     async def show() -> None:
         closed = asyncio.get_running_loop().create_future()
@@ -202,13 +210,12 @@ def _show_and_end(app: QApplication, sentence: str) -> int:
         box.open()
         await closed
 
-    with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
+    with asyncio.Runner(loop_factory=lambda: EventLoop(app)) as runner:
         runner.run(show())
     return 1
 
 
-def _draw_without_display() -> None:
-    """Where there is no display at all, the real application draws into memory."""
-    shown = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"))
-    if sys.platform == "linux" and not shown:
-        os.environ["QT_QPA_PLATFORM"] = "offscreen"
+def _has_display() -> bool:
+    """Whether the environment names one. Qt ends a program without one by a crash that names another reason."""
+    named = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"))
+    return named or sys.platform != "linux"

@@ -142,8 +142,6 @@ class Desktop(QObject):
         from holaboss_app.panes.chat.presenter import ChatPresenter
         from holaboss_app.panes.files.pane import FilesPane
         from holaboss_app.panes.files.presenter import FilesPresenter
-        from holaboss_app.panes.settings.page import SettingsPage
-        from holaboss_app.panes.settings.presenter import SettingsPresenter
         from holaboss_app.services.drafts import Drafts
         from holaboss_app.services.keychain import Keychain
         from holaboss_app.services.settings_store import SettingsStore
@@ -151,6 +149,7 @@ class Desktop(QObject):
         from holaboss_app.shell.command_runner import CommandRunner
         from holaboss_app.shell.presenter import AppPresenter
         from holaboss_app.shell.providers import Providers
+        from holaboss_app.shell.settings_door import SettingsDoor
         from holaboss_app.shell.space import Space
         from holaboss_app.shell.workspaces import Workspaces
 
@@ -158,16 +157,14 @@ class Desktop(QObject):
         keychain = Keychain(self.profile.suffix)
         self.settings = SettingsStore(self.profile.settings_file)
         self.appearance = Appearance(self._app, self.settings)
-        self._drafts = Drafts(self.profile.drafts_file)
-        files_pane, chat_pane, page = FilesPane(), ChatPane(), SettingsPage()
+        self._drafts = Drafts(self.profile.drafts_file, self.profile.pasted_dir)
+        files_pane, chat_pane = FilesPane(), ChatPane()
         window.set_panes(files_pane, chat_pane)
-        window.set_settings(page)
         self.workspaces = Workspaces(self.settings, report, window)
         self.providers = Providers(keychain, report, window)
         files, chat = FilesPresenter(files_pane, report), ChatPresenter(chat_pane, self._drafts, report)
         self.space = Space(window, files, chat, self.settings, report)
-        settings = SettingsPresenter(page, keychain, self.settings, report)
-        settings.show_profile(self.profile)
+        settings = SettingsDoor(window, keychain, self.settings, self.profile, report)
         settings.theme_requested.connect(self.appearance.set_theme)
         settings.scale_requested.connect(self.appearance.set_scale)
         self.presenter = AppPresenter(

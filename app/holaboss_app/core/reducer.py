@@ -14,6 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias, cast
 
+from holaboss_client.attachments import MessageAttachment
 from holaboss_client.events import DELTA_EVENTS, OutputEvent, RunEvent
 
 
@@ -118,11 +119,12 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of a run."""
+    """Tokens of a run, and how often the model was asked (0 when that was not said)."""
 
     input_tokens: int
     output_tokens: int
     cached_input_tokens: int
+    requests: int = 0
 
 
 class TurnState:
@@ -131,6 +133,7 @@ class TurnState:
     def __init__(self, input_id: str, text: str = "") -> None:
         self.input_id = input_id
         self.text = text
+        self.attachments: tuple[MessageAttachment, ...] = ()
         self.status = Status.WAITING
         self.provider_id: str | None = None
         self.model_id: str | None = None
@@ -345,6 +348,7 @@ def _usage(value: object) -> Usage | None:
         input_tokens=_whole_number(numbers.get("input_tokens")),
         output_tokens=_whole_number(numbers.get("output_tokens")),
         cached_input_tokens=_whole_number(numbers.get("cached_input_tokens")),
+        requests=_whole_number(numbers.get("requests")),
     )
 
 

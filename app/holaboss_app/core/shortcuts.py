@@ -15,6 +15,7 @@ class Action(StrEnum):
     NEWLINE = "newline"
     STOP = "stop"
     RECALL = "recall"
+    ATTACH = "attach"
     NEW_SESSION = "new-session"
     NEW_WORKSPACE = "new-workspace"
     FOCUS_COMPOSER = "focus-composer"
@@ -44,6 +45,7 @@ SHORTCUTS: tuple[Shortcut, ...] = (
     Shortcut(Action.NEWLINE, "Shift+Return", "Start a new line", "composer"),
     Shortcut(Action.STOP, "Esc, Esc", "Stop the answer", "composer"),
     Shortcut(Action.RECALL, "Up", "Bring back the last message (in an empty composer)", "composer"),
+    Shortcut(Action.ATTACH, "Ctrl+Shift+A", "Attach files", "composer"),
     Shortcut(Action.NEW_SESSION, "Ctrl+N", "New session"),
     Shortcut(Action.NEW_WORKSPACE, "Ctrl+Shift+N", "New workspace"),
     Shortcut(Action.FOCUS_COMPOSER, "Ctrl+L", "Write a message"),

@@ -14,6 +14,7 @@ from typing import Any
 
 from holaboss_app.core.heights import Metrics
 from holaboss_app.core.reducer import TurnState
+from holaboss_client.attachments import MessageAttachment
 from holaboss_client.events import OutputEvent
 from holaboss_client.sessions import Turn, TurnIndex
 
@@ -93,9 +94,10 @@ class Transcript:
         for gone in before - self._positions.keys():
             self._drop(gone)
 
-    def add(self, input_id: str, text: str) -> TurnState:
+    def add(self, input_id: str, text: str, files: Iterable[MessageAttachment] = ()) -> TurnState:
         """Append a turn that the index does not have yet. Its body counts as complete from here on."""
         state = TurnState(input_id, text)
+        state.attachments = tuple(files)
         self._positions[input_id] = len(self.rows)
         self.rows.append(Row(NOT_YET, input_id, len(text), text.count("\n") + 1))
         self._states[input_id] = state
@@ -150,6 +152,7 @@ class Transcript:
                 continue
             state = self._states.setdefault(turn.input_id, TurnState(turn.input_id))
             state.text = turn.text
+            state.attachments = tuple(turn.attachments)
             state.extend(turn.events)
             self._loaded.add(turn.input_id)
             self._requested.discard(turn.input_id)
@@ -176,14 +179,15 @@ class Transcript:
             return None
         return Page(self.rows[position].seq, 1)
 
-    def newest_details(self, tool: str, looked_at: int = 24) -> Mapping[str, Any]:
-        """What the newest call of a tool told, among the last turns that are here; empty without one."""
+    def newest_details(self, tool: str, looked_at: int = 24) -> tuple[str, Mapping[str, Any]]:
+        """What the newest call of a tool told, among the last turns that are here, and in which turn; both empty
+        without one."""
         for row in reversed(self.rows[-looked_at:]):
             state = self._states.get(row.input_id)
             for call in reversed(state.tools) if state is not None else ():
                 if call.name == tool and call.details:
-                    return call.details
-        return {}
+                    return row.input_id, call.details
+        return "", {}
 
     def forget_requests(self) -> None:
         """What was asked for will not come: the connection is gone."""

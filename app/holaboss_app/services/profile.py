@@ -47,6 +47,11 @@ class Profile:
     def drafts_file(self) -> Path:
         return self.data_dir / "drafts.json"
 
+    @property
+    def pasted_dir(self) -> Path:
+        """Pictures that were pasted into a message and have no file of their own."""
+        return self.data_dir / "pasted"
+
     def create(self) -> None:
         """Make the directories, readable by their owner only.
 

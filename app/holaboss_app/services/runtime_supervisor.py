@@ -35,6 +35,7 @@ HOPELESS_CODES = frozenset(
         "database_newer",
         "database_foreign",
         "database_damaged",
+        "migration_failed",
         "handshake_invalid",
     }
 )

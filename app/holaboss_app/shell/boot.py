@@ -8,7 +8,15 @@ from pathlib import Path
 
 from PySide6.QtCore import QElapsedTimer, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QProgressBar, QStackedLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QProgressBar,
+    QScrollArea,
+    QStackedLayout,
+    QWidget,
+)
 
 from holaboss_app.shell.look import button, column, frame, label, row
 from holaboss_app.theme.icons import app_icon, icon
@@ -153,7 +161,13 @@ class BootPage(QWidget):
         layout.addLayout(_centred(card))
         layout.addStretch(1)
         self._card = card
-        return page
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        page.setProperty("clear", True)
+        scroll.setWidget(page)
+        return scroll
 
     def _tick(self) -> None:
         if not self._elapsed.isValid() or self._elapsed.elapsed() < SLOW_AFTER_MS:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
@@ -123,14 +122,21 @@ class CommandRunner(QObject):
         if self._workspaces.current is not None:
             ask(self._workspaces.current.id)
 
-    def _attempt(self, dialog: Question, change: Coroutine[Any, Any, object]) -> None:
+    def _attempt(self, dialog: Question, change: Callable[[], Awaitable[object]]) -> None:
+        left: list[int] = []
+        dialog.finished.connect(left.append)  # it may be left while the change is on its way
+
         async def attempt() -> None:
             try:
-                await change
+                await change()
             except AWAY as error:
-                dialog.fail(str(error))
+                if left:
+                    self._window.toasts.show(str(error), level="warning")
+                else:
+                    dialog.fail(str(error))
             else:
-                dialog.accept()
+                if not left:
+                    dialog.accept()
 
         self._tasks.start(attempt())
 
@@ -139,7 +145,7 @@ class CommandRunner(QObject):
         dialog = NameQuestion(self._window, "new-workspace", title, action, with_folder=True)
 
         def create(name: str, folder: str) -> None:
-            self._attempt(dialog, self._workspaces.create(name, folder))
+            self._attempt(dialog, partial(self._workspaces.create, name, folder))
 
         dialog.submitted.connect(create)
         dialog.open()
@@ -151,7 +157,7 @@ class CommandRunner(QObject):
         dialog = NameQuestion(self._window, "rename-workspace", title, action, text=workspace.name)
 
         def rename(name: str, _folder: str) -> None:
-            self._attempt(dialog, self._workspaces.rename(workspace_id, name))
+            self._attempt(dialog, partial(self._workspaces.rename, workspace_id, name))
 
         dialog.submitted.connect(rename)
         dialog.open()
@@ -172,7 +178,8 @@ class CommandRunner(QObject):
         )
 
         def delete(with_files: bool) -> None:
-            self._attempt(dialog, self._workspaces.delete(workspace_id, keep_files=not with_files))
+            delete = partial(self._workspaces.delete, workspace_id, keep_files=not with_files)
+            self._attempt(dialog, delete)
 
         dialog.confirmed.connect(delete)
         dialog.open()

@@ -10,13 +10,15 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QDialog, QFileDialog, QLineEdit, QWidget
 
 from holaboss_app.shell.look import button, column, label, row
+from holaboss_app.theme.focus import set_waiting
 from holaboss_app.theme.style import scaled
 
 LONGEST_NAME = 120
 
 
 class Question(QDialog):
-    """Title, content, an error line, and two buttons. Escape cancels, Enter is the action."""
+    """Title, content, an error line, and two buttons. Escape cancels. Enter is the action, unless something is
+    lost by it: then Enter cancels too."""
 
     def __init__(self, parent: QWidget, name: str, title: str, action: str, *, danger: bool = False) -> None:
         super().__init__(parent)
@@ -34,13 +36,15 @@ class Question(QDialog):
         self._error.hide()
         outer.addWidget(self._error)
         self._action = button(action, f"{name}-ok", self.submit, kind="danger" if danger else "primary")
-        self._action.setDefault(True)
         cancel = button(self.tr("Cancel"), f"{name}-cancel", self.reject)
+        (cancel if danger else self._action).setDefault(True)
         actions = row(spacing=8)
         actions.addStretch(1)
         actions.addWidget(cancel)
         actions.addWidget(self._action)
         outer.addLayout(actions)
+        if danger:
+            cancel.setFocus()
 
     def submit(self) -> None:
         """Emit what was asked for; called by the action button."""
@@ -48,11 +52,11 @@ class Question(QDialog):
 
     def wait(self) -> None:
         """The answer is on its way."""
-        self._action.setEnabled(False)
+        set_waiting(self._action, True)
         self._error.hide()
 
     def fail(self, sentence: str) -> None:
-        self._action.setEnabled(True)
+        set_waiting(self._action, False)
         self._error.setText(sentence)
         self._error.show()
 

@@ -36,6 +36,10 @@ def told(state: RuntimeState, root: Path) -> str:
             "The database of Holaboss in {state} cannot be read. It was kept as it is. Put a backup of runtime.db in "
             "its place, or move it away to begin with an empty one, then start again."
         ),
+        "migration_failed": _tr(
+            "The database of Holaboss in {state} could not be brought up to date. Nothing in it is lost. Check the "
+            "free space, then start again, or go on with the Holaboss that it was last used with."
+        ),
         "database_foreign": _tr(
             "The file runtime.db in {state} belongs to another program. It was kept as it is. Move it away, then "
             "start again."
@@ -65,7 +69,7 @@ def _place(code: str, root: Path) -> tuple[str, Path | None]:
     """The folder in which the trouble is, and what to call the way there."""
     if code == "root_not_writable":
         return _tr("Open folder"), root
-    if code in ("database_damaged", "database_foreign"):
+    if code in ("database_damaged", "database_foreign", "migration_failed"):
         return _tr("Show folder"), root / "state"
     return "", None
 
@@ -75,6 +79,7 @@ def _title(code: str) -> str:
         "database_newer": _tr("This data belongs to a newer Holaboss"),
         "database_foreign": _tr("The database is not one of Holaboss"),
         "database_damaged": _tr("The database is damaged"),
+        "migration_failed": _tr("The database could not be brought up to date"),
         "protocol_mismatch": _tr("Window and runtime do not belong together"),
         "handshake_invalid": _tr("Window and runtime do not belong together"),
         "root_locked": _tr("Another Holaboss uses this data"),

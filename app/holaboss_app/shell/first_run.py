@@ -8,31 +8,30 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QGridLayout,
     QLabel,
     QLayout,
     QLineEdit,
     QScrollArea,
-    QStackedWidget,
     QWidget,
 )
 
+from holaboss_app.shell import first_run_cards as cards
 from holaboss_app.shell.look import button, column, frame, label, row
+from holaboss_app.theme.focus import follow_layout, set_waiting
 from holaboss_app.theme.icons import app_icon
 from holaboss_app.theme.style import scale, scaled, theme_notifier
 
 if TYPE_CHECKING:
-    from holaboss_client.config import LocalServer, ProviderCatalogue, ProviderView
+    from holaboss_client.config import LocalServer, ProviderCatalogue
 
 DEMO = "demo"
 WIDTH = 720
 
 LARGEST_WITH_TWO_COLUMNS = 1.3
 """With larger text than that, two cards beside each other are wider than the window."""
-
-NAMED_MODELS = 2
-"""As many models of a local server are named on its card."""
 
 
 class FirstRunPage(QWidget):
@@ -44,6 +43,8 @@ class FirstRunPage(QWidget):
     """A section of the settings, for a provider that wants a key."""
     create_requested = Signal(str)
     skipped = Signal()
+    back_requested = Signal()
+    """From the second step to the first."""
     look_again_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -56,9 +57,10 @@ class FirstRunPage(QWidget):
         self._notice = self._build_notice()
         self._catalogue: ProviderCatalogue | None = None
         self._servers: list[LocalServer] = []
-        self._steps = QStackedWidget()
-        self._steps.addWidget(self._build_providers())
-        self._steps.addWidget(self._build_workspace())
+        self._asked = False
+        # Not in a stack: that is always as tall as its tallest page, and the short one would scroll for nothing.
+        self._providers, self._workspace = self._build_providers(), self._build_workspace()
+        self._workspace.hide()
         inside = QWidget()
         inside.setProperty("clear", True)
         self._inside = inside
@@ -66,7 +68,8 @@ class FirstRunPage(QWidget):
         layout.addStretch(1)
         layout.addWidget(self._logo)
         layout.addWidget(self._notice)
-        layout.addWidget(self._steps)
+        layout.addWidget(self._providers)
+        layout.addWidget(self._workspace)
         layout.addWidget(self._error)
         layout.addStretch(2)
         scroll = QScrollArea()
@@ -93,15 +96,27 @@ class FirstRunPage(QWidget):
         self._fill_cards()
         demo = next((item for item in catalogue.providers if item.id == DEMO), None)
         self._demo.setVisible(demo is not None)
-        self._steps.setCurrentIndex(0)
+        connected = any(item.connected for item in catalogue.providers)
+        self._skip.setText(self.tr("Continue") if connected else self.tr("Skip for now"))
+        self._skip.setAccessibleName(self._skip.text())
+        focus = QApplication.focusWidget()
+        coming_back = focus is not None and self._workspace.isAncestorOf(focus)
+        self._workspace.hide()
+        self._providers.show()
+        if coming_back:
+            self._skip.setFocus()  # where the person came from
 
     def show_local_servers(self, servers: list[LocalServer]) -> None:
         """What answers on this computer; nothing is shown when nothing does."""
         self._servers = servers
         _empty(self._found)
         for server in servers:
-            self._found.addWidget(self._server_card(server))
+            connect = partial(self.connect_requested.emit, server.provider_id, server)
+            self._found.addWidget(cards.server_card(server, connect))
         self._found_box.setVisible(bool(servers))
+        set_waiting(self._look, False)
+        none = self.tr("No model server answers on the usual ports of Ollama, LM Studio, llama.cpp and vLLM.")
+        self._say_of_search(none if self._asked and not servers else "")
         self._fill_cards()
 
     def show_notices(self, sentences: list[str]) -> None:
@@ -113,7 +128,8 @@ class FirstRunPage(QWidget):
         """Step two."""
         self._error.hide()
         self._allow()
-        self._steps.setCurrentIndex(1)
+        self._providers.hide()
+        self._workspace.show()
         self._name.setFocus()
 
     def fail(self, sentence: str) -> None:
@@ -122,13 +138,22 @@ class FirstRunPage(QWidget):
         self._allow()
 
     def _fill_cards(self) -> None:
+        now = QApplication.focusWidget()
+        focused = now.objectName() if now is not None and self.isAncestorOf(now) else ""
         _empty(self._cards)
         columns = 1 if scale() > LARGEST_WITH_TWO_COLUMNS else 2
         self._cards.setColumnStretch(1, columns - 1)
         elsewhere = {DEMO, *(server.provider_id for server in self._servers)}
         providers = self._catalogue.providers if self._catalogue is not None else []
         for index, provider in enumerate(item for item in providers if item.id not in elsewhere):
-            self._cards.addWidget(self._provider_card(provider), index // columns, index % columns)
+            opened = partial(self.settings_requested.emit, f"models/{provider.id}")
+            self._cards.addWidget(cards.provider_card(provider, opened), index // columns, index % columns)
+        if providers:
+            place, opened = self._cards.count(), partial(self.settings_requested.emit, "models/+")
+            self._cards.addWidget(cards.other_card(opened), place // columns, place % columns)
+        follow_layout(self)
+        if focused and (again := self.findChild(QWidget, focused)) is not None:
+            again.setFocus()
 
     def _build_notice(self) -> QFrame:
         notice = frame("warning")
@@ -163,20 +188,21 @@ class FirstRunPage(QWidget):
         self._cards.setColumnStretch(0, 1)
         self._cards.setColumnStretch(1, 1)
         layout.addLayout(self._cards)
-        self._demo = self._demo_card()
+        self._demo = cards.demo_card(partial(self.connect_requested.emit, DEMO, None))
         layout.addWidget(self._demo)
-        actions = row(spacing=8)
-        actions.addWidget(
-            button(
-                self.tr("Look for local servers again"),
-                "first-run-look-again",
-                self.look_again_requested.emit,
-                kind="ghost",
-                icon_name="refresh",
-            )
+        self._search = label("", "small", wrap=True)
+        self._search.setObjectName("first-run-search")
+        self._search.hide()
+        layout.addWidget(self._search)
+        again = self.tr("Look for local servers again")
+        self._look = button(
+            again, "first-run-look-again", self._look_again, kind="ghost", icon_name="refresh"
         )
+        self._skip = button(self.tr("Skip for now"), "first-run-skip", self.skipped.emit, kind="ghost")
+        actions = row(spacing=8)
+        actions.addWidget(self._look)
         actions.addStretch(1)
-        actions.addWidget(button(self.tr("Skip for now"), "first-run-skip", self.skipped.emit, kind="ghost"))
+        actions.addWidget(self._skip)
         layout.addLayout(actions)
         layout.addStretch(1)
         return step
@@ -203,37 +229,34 @@ class FirstRunPage(QWidget):
         line.addWidget(self._name, 1)
         line.addWidget(self._create)
         layout.addLayout(line)
+        back = button(
+            self.tr("Back to the models"),
+            "first-run-back",
+            self.back_requested.emit,
+            kind="ghost",
+            icon_name="chevron-left",
+        )
+        layout.addWidget(back, 0, Qt.AlignmentFlag.AlignLeft)
         layout.addStretch(1)
         return step
 
-    def _provider_card(self, provider: ProviderView) -> QFrame:
-        opened = partial(self.settings_requested.emit, f"models/{provider.id}")
-        action = button(self.tr("Set up"), f"first-run-{provider.id}", opened)
-        action.setAccessibleName(self.tr("Set up {name}").format(name=provider.name))
-        return _card(provider.name, provider.description, action)
+    def _look_again(self) -> None:
+        self._asked = True
+        set_waiting(self._look, True)
+        self._say_of_search(self.tr("Looking for Ollama, LM Studio, llama.cpp and vLLM…"))
+        self.look_again_requested.emit()
 
-    def _server_card(self, server: LocalServer) -> QFrame:
-        connect = partial(self.connect_requested.emit, server.provider_id, server)
-        action = button(self.tr("Connect"), f"first-run-{server.provider_id}-found", connect, kind="primary")
-        action.setAccessibleName(self.tr("Connect {name}").format(name=server.name))
-        shown = ", ".join(server.models[:NAMED_MODELS]) + (", …" if len(server.models) > NAMED_MODELS else "")
-        told = " · ".join(filter(None, (server.base_url, shown)))
-        return _card(server.name, told, action)
-
-    def _demo_card(self) -> QFrame:
-        connect = partial(self.connect_requested.emit, DEMO, None)
-        action = button(self.tr("Try it"), "first-run-demo", connect)
-        action.setAccessibleName(self.tr("Try the demo model"))
-        told = self.tr("No key, no network: scripted answers that show what the product does.")
-        return _card(self.tr("Demo model (offline, scripted)"), told, action)
+    def _say_of_search(self, sentence: str) -> None:
+        self._search.setText(sentence)
+        self._search.setVisible(bool(sentence))
 
     def _allow(self) -> None:
-        self._create.setEnabled(bool(self._name.text().strip()))
+        set_waiting(self._create, not self._name.text().strip())
 
     def _submit(self) -> None:
         name = self._name.text().strip()
         if name and self._create.isEnabled():
-            self._create.setEnabled(False)
+            set_waiting(self._create, True)
             self._error.hide()
             self.create_requested.emit(name)
 
@@ -242,20 +265,10 @@ class FirstRunPage(QWidget):
         self._logo.setPixmap(app_icon().pixmap(QSize(scaled(44), scaled(44)), self.devicePixelRatioF()))
 
 
-def _card(title: str, text: str, action: QWidget) -> QFrame:
-    card = frame("card")
-    layout = row(card, spacing=12)
-    layout.setContentsMargins(14, 10, 10, 10)
-    words = column(spacing=2)
-    words.addWidget(label(title, "heading"))
-    words.addWidget(label(text, "small", wrap=True))
-    layout.addLayout(words, 1)
-    layout.addWidget(action, 0, Qt.AlignmentFlag.AlignVCenter)
-    return card
-
-
 def _empty(layout: QLayout) -> None:
     while (item := layout.takeAt(0)) is not None:
         if (widget := item.widget()) is not None:
-            widget.hide()
+            widget.hide()  # not without a parent: what is still to be shown would become a window
+            for inside in widget.findChildren(QWidget):
+                inside.setObjectName("")  # nobody finds it any more
             widget.deleteLater()

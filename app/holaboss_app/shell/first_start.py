@@ -24,10 +24,13 @@ class FirstStart(QObject):
         self._workspaces = workspaces
         self._tasks = Tasks(report)
         self._skipped = False
+        self._choosing = False
+        """Back at the first step, although something is connected."""
         self._looked = False
         page.connect_requested.connect(self._connect)
         page.create_requested.connect(self._create)
         page.skipped.connect(self._skip)
+        page.back_requested.connect(self._go_back)
         page.look_again_requested.connect(providers.look_for_local_servers)
         providers.found.connect(self._found)
 
@@ -38,7 +41,8 @@ class FirstStart(QObject):
 
     def show_step(self) -> None:
         self._page.show_notices(self._notices())
-        if self._providers.any_connected or self._skipped:
+        done = self._providers.any_connected or self._skipped
+        if done and not self._choosing:
             self._page.show_workspace_step()
         elif self._providers.catalogue is not None:
             self._page.show_providers(self._providers.catalogue)
@@ -73,6 +77,7 @@ class FirstStart(QObject):
         except AWAY as error:
             self._page.fail(str(error))
         else:
+            self._choosing = False
             self.moved_on.emit()
 
     def _create(self, name: str) -> None:
@@ -87,5 +92,9 @@ class FirstStart(QObject):
             self.moved_on.emit()
 
     def _skip(self) -> None:
-        self._skipped = True
+        self._skipped, self._choosing = True, False
+        self.moved_on.emit()
+
+    def _go_back(self) -> None:
+        self._choosing = True
         self.moved_on.emit()

@@ -50,6 +50,15 @@ def button(
     return made
 
 
+def tip(*lines: str) -> str:
+    """A tool tip of plain text: Qt would read what looks like markup as markup, and never break a long line."""
+    return "".join(f"<p>{line.translate(_MARKUP)}</p>" for line in lines)
+
+
+_MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+"""The module for this in the library brings every name of HTML with it: 0.7 MB."""
+
+
 class IconButton(QToolButton):
     """A quiet button that is only an icon, which grows with the text. `text` is its tool tip and accessible
     name."""

@@ -4,7 +4,9 @@ nothing."""
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from enum import StrEnum
+from typing import TypeVar
 
 from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication, QKeySequence, QPaintEvent
@@ -21,6 +23,8 @@ from holaboss_app.shell.switcher import WorkspaceSwitcher
 from holaboss_app.shell.toasts import Toasts
 from holaboss_app.theme.icons import app_icon
 from holaboss_app.theme.menus import rounded
+
+Built = TypeVar("Built", bound=QWidget)
 
 DEFAULT_SIZE, SMALLEST_SIZE = QSize(1280, 820), QSize(760, 520)
 FILES_WIDTH, FILES_LEAST, CHAT_LEAST = 300, 180, 360
@@ -88,11 +92,14 @@ class MainWindow(QMainWindow):
         self.splitter.setCollapsible(0, False)
         self.splitter.setCollapsible(1, False)
 
-    def set_settings(self, page: QWidget) -> None:
-        holder = QWidget()
-        column(holder).addWidget(page)
+    def add_settings(self, make: Callable[[QWidget], Built]) -> Built:
+        """`make` gets the parent of what it makes: what is built where it stays is styled once, not twice."""
+        holder = QWidget(self._stack)
         holder.setContentsMargins(4, 8, 8, 8)
+        page = make(holder)
+        column(holder).addWidget(page)
         self._add_page(Page.SETTINGS, holder)
+        return page
 
     def focus_chat(self) -> None:
         """Put the caret where a message is written."""

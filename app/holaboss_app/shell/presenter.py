@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal
 
-from holaboss_app.panes.settings.presenter import SettingsPresenter
 from holaboss_app.services.runtime_supervisor import Connection, RuntimeState, RuntimeSupervisor, Stage
 from holaboss_app.services.tasks import Report, Tasks
 from holaboss_app.services.watched_transport import SILENT_AFTER_S, WatchedTransport
@@ -20,6 +19,7 @@ from holaboss_app.shell.first_start import FirstStart
 from holaboss_app.shell.main_window import MainWindow, Page
 from holaboss_app.shell.providers import Providers
 from holaboss_app.shell.runtime_status import title_of
+from holaboss_app.shell.settings_door import SettingsDoor
 from holaboss_app.shell.space import Space
 from holaboss_app.shell.workspaces import Workspaces
 from holaboss_client.client import RuntimeClient
@@ -45,7 +45,7 @@ class AppPresenter(QObject):
         workspaces: Workspaces,
         providers: Providers,
         space: Space,
-        settings: SettingsPresenter,
+        settings: SettingsDoor,
         report: Report,
     ) -> None:
         super().__init__(window)
@@ -220,6 +220,7 @@ class AppPresenter(QObject):
 
     def _catalogue_changed(self, catalogue: ProviderCatalogue) -> None:
         self._space.chat.set_catalogue(catalogue)
+        self._settings.know(catalogue)
         if self._window.page == Page.FIRST_RUN:
             self.first_start.show_step()
 

@@ -116,6 +116,7 @@ class Providers(QObject):
 
     async def _look(self) -> None:
         if self._client is None:
+            self.found.emit([])
             return
         try:
             self.found.emit((await self._client.local_servers()).items)

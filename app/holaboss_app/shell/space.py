@@ -37,6 +37,7 @@ class Space(QObject):
         self.files = files
         self.chat = chat
         window.splitter.splitterMoved.connect(self._keep_layout)
+        chat.file_requested.connect(self._show_file)
 
     def attach(self, client: RuntimeClient) -> None:
         self.files.attach(client)
@@ -68,6 +69,12 @@ class Space(QObject):
         changed = layout.model_copy(update={"files_visible": not layout.files_visible})
         self._settings.save_layout(self._workspace.id, changed)
         self._window.arrange(files_visible=changed.files_visible, sizes=changed.sizes)
+
+    def _show_file(self, path: str) -> None:
+        """A file that the chat speaks of, in the file pane, which comes back if it was put away."""
+        if self._workspace is not None and not self._settings.layout(self._workspace.id).files_visible:
+            self.toggle_files()
+        self.files.open_path(path)
 
     def on_change(self, event: ChangeEvent) -> None:
         self.files.on_change(event)

@@ -11,7 +11,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QMenu, QWidget
 
 from holaboss_app.core.shortcuts import Action, keys
-from holaboss_app.shell.look import IconButton, button, label, row
+from holaboss_app.shell.look import IconButton, button, label, row, tip
 from holaboss_app.shell.popover import Popover
 from holaboss_app.theme.drop_button import DropButton
 from holaboss_app.theme.icons import icon, icon_pixmap
@@ -38,7 +38,6 @@ class WorkspaceSwitcher(DropButton):
         self.setObjectName("workspace-switcher")
         self.setIcon(icon("folder", "text_muted"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setToolTip(self.tr("Switch workspace ({keys})").format(keys=keys(Action.SWITCH_WORKSPACE)))
         self._items: list[Workspace] = []
         self._current: Workspace | None = None
         self.clicked.connect(self.open_popover)
@@ -51,8 +50,10 @@ class WorkspaceSwitcher(DropButton):
         name = current.name if current is not None else self.tr("No workspace")
         missing = current is not None and current.folder_state == "missing"
         self.setIcon(icon("folder-missing" if missing else "folder", "danger" if missing else "text_muted"))
-        metrics = self.fontMetrics()
-        self.setText(metrics.elidedText(name, Qt.TextElideMode.ElideRight, scaled(280)))
+        elided = self.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, scaled(280))
+        self.setText(elided)
+        hint = self.tr("Switch workspace ({keys})").format(keys=keys(Action.SWITCH_WORKSPACE))
+        self.setToolTip(hint if elided == name else tip(name, hint))
         self.setAccessibleName(self.tr("Workspace: {name}").format(name=name))
 
     def _fit(self) -> None:
@@ -88,6 +89,7 @@ class WorkspacePopover(Popover):
         self._search.installEventFilter(self)
         self._list = QListWidget()
         self._list.setObjectName("workspace-list")
+        self._list.setProperty("ring", "true")
         self._list.setAccessibleName(self.tr("Workspaces"))
         self._list.itemActivated.connect(self._open_item)
         self._list.itemClicked.connect(self._open_item)
@@ -161,10 +163,14 @@ class WorkspacePopover(Popover):
         mark.setPixmap(icon_pixmap(name, scaled(16), token=token, ratio=self.devicePixelRatioF()))
         layout.addWidget(mark)
         text = label("")
-        text.setText(text.fontMetrics().elidedText(workspace.name, Qt.TextElideMode.ElideRight, scaled(190)))
+        room = scaled(110 if missing else 210)
+        text.setText(text.fontMetrics().elidedText(workspace.name, Qt.TextElideMode.ElideRight, room))
+        if text.text() != workspace.name:
+            line.setToolTip(tip(workspace.name))
         layout.addWidget(text, 1)
         if missing:
-            line.setToolTip(self.tr("Its folder is missing: {path}").format(path=workspace.workspace_path))
+            where = self.tr("Its folder is missing: {path}").format(path=workspace.workspace_path)
+            line.setToolTip(tip(workspace.name, where))
             layout.addWidget(label(self.tr("folder missing"), "danger"))
         more = IconButton(
             f"workspace-more-{workspace.id}",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRect
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
+from holaboss_app.theme.elided_button import ElidedButton
 from holaboss_app.theme.icons import icon
 from holaboss_app.theme.style import scaled
 
 ARROW = 14
 
 
-class DropButton(QPushButton):
+class DropButton(ElidedButton):
     """The style sheet keeps the room for the arrow; what opens is its owner's work."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

@@ -121,6 +121,8 @@ QListView, QTreeView { background: transparent; border: none; outline: none; }
 QListView::item, QTreeView::item { padding: 4px; border-radius: $r_small; color: $text; }
 QListView::item:hover, QTreeView::item:hover { background: $hover; }
 QListView::item:selected, QTreeView::item:selected { background: $selected; color: $text; }
+QListView[ring="true"]::item { border: 2px solid transparent; padding: 2px; }
+QListView[ring="true"]::item:focus { border-color: $accent; }
 QTreeView { show-decoration-selected: 1; qproperty-indentation: $indent; }
 QTreeView::item { border-radius: 0; }
 QTreeView::branch:hover { background: $hover; }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
@@ -17,6 +19,8 @@ _LISTED = 12
 class ChangesButton(DropButton):
     moved = Signal(bool)
     """Take back (False) or put back (True) what the turn did."""
+    file_requested = Signal(str)
+    """One of the files is to be shown, by its path."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -38,7 +42,9 @@ class ChangesButton(DropButton):
             return
         menu = rounded(QMenu(self))
         for file in changes.files[:_LISTED]:
-            menu.addAction(file_words(file).replace("&", "&&")).setEnabled(False)  # to be read, not chosen
+            entry = menu.addAction(icon("file", "text_muted"), file_words(file).replace("&", "&&"))
+            entry.setEnabled(file.change != "deleted" or changes.state == "undone")
+            entry.triggered.connect(partial(self.file_requested.emit, file.path))
         if (more := changes.file_count - _LISTED) > 0:
             menu.addAction(self.tr("and %n more", "", more)).setEnabled(False)
         menu.addSeparator()

@@ -6,10 +6,11 @@ Appending costs what is appended: a plain-text layout does not lay out lines tha
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent, QTextCursor, QWheelEvent
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent, QTextCursor, QWheelEvent
 from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QToolButton, QWidget
 
 from holaboss_app.panes.chat.highlight import CodeColours, Lexing, Spans
+from holaboss_app.panes.chat.pass_on import keeps_key, keeps_wheel
 from holaboss_app.theme import tokens as t
 from holaboss_app.theme.icons import icon
 from holaboss_app.theme.style import mono_font, scaled
@@ -32,18 +33,10 @@ class CodeText(QPlainTextEdit):
         self.document().setDocumentMargin(0)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        delta = event.angleDelta()
-        sideways = abs(delta.x()) > abs(delta.y()) or event.modifiers() & Qt.KeyboardModifier.ShiftModifier
-        if sideways and self.horizontalScrollBar().maximum():
-            super().wheelEvent(event)
-        else:
-            event.ignore()
+        super().wheelEvent(event) if keeps_wheel(self, event) else event.ignore()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.matches(QKeySequence.StandardKey.Copy) or event.matches(QKeySequence.StandardKey.SelectAll):
-            super().keyPressEvent(event)
-        else:
-            event.ignore()
+        super().keyPressEvent(event) if keeps_key(event) else event.ignore()
 
 
 class CodeBlock(QFrame):
@@ -83,7 +76,7 @@ class CodeBlock(QFrame):
     def restyle(self) -> None:
         self._text.setFont(mono_font(t.PROSE_POINTS - 0.75))
         self._copy.setIconSize(QSize(scaled(14), scaled(14)))
-        self._colours.rehighlight()
+        self._colours.repaint()
 
     def open(self, language: str, *, title: str = "") -> None:
         """Begin an empty block. `title` replaces the language in the header."""

@@ -5,125 +5,22 @@ It knows nothing of sessions. When a message cannot be sent it says why, in word
 
 from __future__ import annotations
 
-import time
-
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import (
-    QColor,
-    QFocusEvent,
-    QInputMethodEvent,
-    QKeyEvent,
-    QPainter,
-    QPaintEvent,
-    QPen,
-    QTextCursor,
-)
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QPlainTextEdit,
-    QPushButton,
-    QSizePolicy,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from holaboss_app.core.shortcuts import Action, keys
+from holaboss_app.panes.chat.chip_shelf import ChipShelf
 from holaboss_app.panes.chat.elided import ElidedLabel
+from holaboss_app.panes.chat.message_field import MessageField
 from holaboss_app.panes.chat.model_picker import ModelPicker
 from holaboss_app.panes.chat.permission_picker import PermissionPicker
 from holaboss_app.theme import tokens as t
 from holaboss_app.theme.icons import icon
-from holaboss_app.theme.style import current_tokens, scaled, theme_notifier, ui_font
+from holaboss_app.theme.style import current_tokens, scaled, theme_notifier
 
-TALLEST = 220
-_TWICE_S = 1.5
 _INDENT = 10
 """Between the left edge of the picker and its name, below which the message stands."""
-
-
-class MessageField(QPlainTextEdit):
-    """Enter sends, Shift+Enter breaks the line; neither while an input method composes a character."""
-
-    submitted = Signal()
-    stop_requested = Signal()
-    recall_requested = Signal()
-    escape_pressed_once = Signal()
-    focus_changed = Signal()
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._composing = False
-        self._escaped_at = 0.0
-        self.setObjectName("composer")
-        self.setProperty("bare", True)
-        self.setAccessibleName(self.tr("Message"))
-        self.setPlaceholderText(self.tr("Write a message"))
-        self.setTabChangesFocus(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.document().setDocumentMargin(0)
-        self.document().documentLayout().documentSizeChanged.connect(self._grow)
-        self.restyle()
-
-    def restyle(self) -> None:
-        self.setFont(ui_font(t.PROSE_POINTS))
-        # The placeholder is drawn with the font of the viewport, which keeps the one it began with.
-        self.viewport().setFont(self.font())
-        self._grow()
-
-    def replace(self, text: str) -> None:
-        """Other text, with the caret behind it."""
-        self.setPlainText(text)
-        self.moveCursor(QTextCursor.MoveOperation.End)
-
-    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
-        self._composing = bool(event.preeditString())
-        super().inputMethodEvent(event)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        super().focusInEvent(event)
-        self.focus_changed.emit()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self._composing = False
-        super().focusOutEvent(event)
-        self.focus_changed.emit()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        key, plain = event.key(), event.modifiers() in (_NONE, Qt.KeyboardModifier.KeypadModifier)
-        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and plain:
-            if not self._composing:
-                self.submitted.emit()
-        elif key == Qt.Key.Key_Escape:
-            self._escape()
-        elif key == Qt.Key.Key_Up and plain and not self.toPlainText():
-            self.recall_requested.emit()
-        else:
-            super().keyPressEvent(event)
-
-    def _escape(self) -> None:
-        now = time.monotonic()
-        if now - self._escaped_at < _TWICE_S:
-            self._escaped_at = 0.0
-            self.stop_requested.emit()
-        else:
-            self._escaped_at = now
-            self.escape_pressed_once.emit()
-
-    def _grow(self) -> None:
-        line = self.fontMetrics().lineSpacing()
-        # A plain-text layout measures its height in lines.
-        lines = max(1, round(self.document().size().height()))
-        tallest = scaled(TALLEST)
-        self.setFixedHeight(min(lines * line, tallest) + 4)
-        wanted = lines * line > tallest
-        policies = Qt.ScrollBarPolicy
-        self.setVerticalScrollBarPolicy(policies.ScrollBarAsNeeded if wanted else policies.ScrollBarAlwaysOff)
-
-
-_NONE = Qt.KeyboardModifier.NoModifier
 
 
 class Composer(QFrame):
@@ -132,14 +29,26 @@ class Composer(QFrame):
     recall_requested = Signal()
     text_changed = Signal()
     connect_requested = Signal()
+    attach_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._blocked, self._busy, self._stopping = "", False, False
+        self._files_wait, self._files_come, self._file_count = "", False, 0
         self.setObjectName("composer-frame")
+        self.files = ChipShelf(self)
         self.field = MessageField(self)
+        self._attach = QToolButton(self)
+        self._attach.setObjectName("attach-files")
+        self._attach.setIcon(icon("attach", "text_muted"))
         self.picker = ModelPicker(self)
         self.permissions = PermissionPicker(self)
+        self._note = QLabel(self)
+        self._note.setObjectName("files-note")
+        self._note.setProperty("role", "danger")
+        self._note.setTextFormat(Qt.TextFormat.PlainText)
+        self._note.setWordWrap(True)
+        self._note.hide()
         self._hint = ElidedLabel(self)
         self._hint.setProperty("role", "small")
         self._connect = QPushButton(self.tr("Connect a model"), self)
@@ -161,6 +70,9 @@ class Composer(QFrame):
         self._send.clicked.connect(self._submit)
         self._stop.clicked.connect(self.stop_requested)
         self._connect.clicked.connect(self.connect_requested)
+        self._attach.clicked.connect(self.attach_requested)
+        self.files.emptied.connect(self.field.setFocus)
+        self.files.behind = self.field
         theme_notifier().theme_changed.connect(self._restyle)
         self._update()
 
@@ -179,6 +91,14 @@ class Composer(QFrame):
         self._blocked = reason
         self._connect.setVisible(connectable)
         self.picker.setVisible(not connectable)
+        self._update()
+
+    def set_files(self, count: int, obstacle: str, *, coming: bool = False) -> None:
+        """How many files go with the message, and why they cannot yet; files alone are a message. `coming` says that
+        this passes by itself in a moment."""
+        self._file_count, self._files_wait, self._files_come = count, obstacle, coming
+        self._note.setText("" if coming else obstacle)
+        self._note.setVisible(bool(self._note.text()))
         self._update()
 
     def set_hint(self, text: str) -> None:
@@ -204,6 +124,10 @@ class Composer(QFrame):
     def _arrange(self) -> None:
         row = QHBoxLayout()
         row.setSpacing(8)
+        tools = QHBoxLayout()
+        tools.setContentsMargins(2, 0, 0, 0)  # the glyph, not its frame, stands below the text
+        tools.addWidget(self._attach)
+        row.addLayout(tools)
         row.addWidget(self.picker)
         offer = QHBoxLayout()
         offer.setContentsMargins(_INDENT, 0, 0, 0)
@@ -219,12 +143,20 @@ class Composer(QFrame):
         text = QHBoxLayout()
         text.setContentsMargins(_INDENT, 0, 0, 0)
         text.addWidget(self.field)
+        files = QVBoxLayout()
+        files.setContentsMargins(_INDENT - 2, 0, 0, 0)
+        files.setSpacing(6)
+        files.addWidget(self.files)
+        files.addWidget(self._note)
+        column.addLayout(files)
         column.addLayout(text)
         column.addLayout(row)
         self.setFocusProxy(self.field)
         self._size_buttons()
 
     def _describe_buttons(self) -> None:
+        self._attach.setAccessibleName(self.tr("Attach files"))
+        self._attach.setToolTip(self.tr("Attach files (%s)").replace("%s", keys(Action.ATTACH)))
         self._send.setAccessibleName(self.tr("Send"))
         self._send.setToolTip(self.tr("Send (%s)").replace("%s", "Enter"))
         self._stop.setAccessibleName(self.tr("Stop"))
@@ -234,6 +166,8 @@ class Composer(QFrame):
         for button in (self._send, self._stop):
             button.setIconSize(QSize(scaled(16), scaled(16)))
             button.setFixedSize(scaled(40), scaled(t.CONTROL_HEIGHT_LARGE - 4))
+        self._attach.setIconSize(QSize(scaled(18), scaled(18)))
+        self._attach.setFixedSize(scaled(t.CONTROL_HEIGHT), scaled(t.CONTROL_HEIGHT))
 
     def _restyle(self) -> None:
         self.field.restyle()
@@ -244,23 +178,28 @@ class Composer(QFrame):
         self.text_changed.emit()
 
     def _update(self) -> None:
-        written = bool(self.text.strip())
+        written = bool(self.text.strip()) or self._file_count > 0
         self._stop.setVisible(self._busy)
         self._stop.setEnabled(not self._stopping)
         self._send.setVisible(not self._busy or written)
-        self._send.setEnabled(written and not self._blocked)
+        self._send.setEnabled(written and not self._hindrance)
         waiting = self.tr("Sent after the answer") if self._busy and written else ""
         stopping = self.tr("Stopping…") if self._stopping else ""
-        self._say(self._blocked or stopping or waiting)
+        coming = self._files_wait if self._files_come else ""
+        self._say(self._blocked or stopping or coming or waiting)
 
     def _say(self, text: str) -> None:
         self._hint.set_text(text)
-        self._send.setAccessibleDescription(text)
+        self._send.setAccessibleDescription(text or self._files_wait)
 
     def _submit(self) -> None:
         text = self.text.strip()
-        if text and not self._blocked:
+        if (text or self._file_count) and not self._hindrance:
             self.send_requested.emit(text)
+
+    @property
+    def _hindrance(self) -> str:
+        return self._blocked or self._files_wait
 
     def _escape_once(self) -> None:
         if self._busy and not self._stopping:

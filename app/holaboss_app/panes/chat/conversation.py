@@ -7,11 +7,14 @@ stream goes on behind the last event that was seen.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QObject, Signal
 
 from holaboss_app.core.transcript import Page, Transcript
 from holaboss_app.panes.chat.transcript_view import TranscriptView
 from holaboss_app.services.tasks import Report, Tasks
+from holaboss_client.attachments import MessageAttachment
 from holaboss_client.client import RuntimeClient
 from holaboss_client.events import OutputEvent, RunEvent
 from holaboss_client.problems import ProblemError, RuntimeUnreachableError
@@ -85,10 +88,10 @@ class Conversation(QObject):
         if self._client is not None:
             self._tasks.start(self._refresh(self._client), key="index")
 
-    def add(self, input_id: str, text: str) -> None:
+    def add(self, input_id: str, text: str, files: Sequence[MessageAttachment] = ()) -> None:
         """Put a message at the end before the runtime has claimed it."""
         before = self.transcript.rows[-1].input_id if self.transcript.rows else ""
-        self.transcript.add(input_id, text)
+        self.transcript.add(input_id, text, files)
         self._view.row_appended()
         if (state := self.transcript.find(before)) is not None and state.take_up():
             self._view.turn_changed(before)
@@ -216,11 +219,13 @@ class Conversation(QObject):
         """A turn that nobody here has asked for begins; its first event is enough to show it."""
         if event.event_type != RunEvent.RUN_CLAIMED:
             return False
-        known = next((item.text for item in self.queued if item.input_id == event.input_id), None)
-        if known is None:
+        known = next((item for item in self.queued if item.input_id == event.input_id), None)
+        self.queued = [item for item in self.queued if item is not known]
+        if known is not None:
+            self.add(event.input_id, known.text, known.attachments)
+        else:
             self._unread.add(event.input_id)
-        self.queued = [item for item in self.queued if item.input_id != event.input_id]
-        self.add(event.input_id, known or str(event.payload.get("instruction_preview") or ""))
+            self.add(event.input_id, str(event.payload.get("instruction_preview") or ""))
         self.refresh()
         return True
 

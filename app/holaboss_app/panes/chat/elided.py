@@ -24,7 +24,8 @@ class ElidedLabel(QLabel):
         self.updateGeometry()
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self.fontMetrics().averageCharWidth() * 3, super().minimumSizeHint().height())
+        least = self.fontMetrics().averageCharWidth() * 3 if self._full else 0
+        return QSize(least, super().minimumSizeHint().height())
 
     def sizeHint(self) -> QSize:
         margins = self.contentsMargins()

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from PySide6.QtCore import QObject, QTimer
-from PySide6.QtGui import QColor, QSyntaxHighlighter, QTextCharFormat, QTextDocument
+from PySide6.QtGui import QColor, QTextCharFormat, QTextDocument, QTextLayout
 
 from holaboss_app.theme.style import current_tokens
 
@@ -53,33 +53,45 @@ def _colour(token_type: str) -> str | None:
     return next((name for prefix, name in _COLOURS if token_type.startswith(prefix)), None)
 
 
-class CodeColours(QSyntaxHighlighter):
-    """Paints spans that were computed elsewhere onto a document; empty until `show` is called."""
+class CodeColours:
+    """Paints spans that were computed elsewhere onto a document. It does not listen to it: text that grows has no
+    colours yet and should cost nothing."""
 
     def __init__(self, document: QTextDocument) -> None:
-        super().__init__(document)
-        self._spans: dict[int, Spans] = {}
+        self._document = document
+        self._spans: Spans = []
 
     def show(self, spans: Spans) -> None:
-        if not spans and not self._spans:
-            return
-        self._spans = {}
-        document = self.document()
-        for start, length, name in spans:
-            block = document.findBlock(start)
+        """Colour the text by `spans`, which were found in exactly this text; none take all colours away."""
+        if spans or self._spans:
+            self._spans = spans
+            self.repaint()
+
+    def repaint(self) -> None:
+        """The colours of the theme are others now."""
+        formats: dict[int, list[QTextLayout.FormatRange]] = {}
+        for start, length, name in self._spans:
+            block = self._document.findBlock(start)
             while block.isValid() and length > 0:
                 inside = start - block.position()
                 taken = min(length, block.length() - inside)
-                self._spans.setdefault(block.blockNumber(), []).append((inside, taken, name))
+                if (shown := min(taken, block.length() - 1 - inside)) > 0:  # a block ends with its line end
+                    formats.setdefault(block.blockNumber(), []).append(_range(inside, shown, name))
                 start, length, block = start + taken, length - taken, block.next()
-        self.rehighlight()
+        block = self._document.begin()
+        while block.isValid():
+            block.layout().setFormats(formats.get(block.blockNumber(), []))
+            block = block.next()
+        self._document.markContentsDirty(0, self._document.characterCount())
 
-    def highlightBlock(self, text: str) -> None:
-        tokens = current_tokens()
-        for start, length, name in self._spans.get(self.currentBlock().blockNumber(), ()):
-            look = QTextCharFormat()
-            look.setForeground(QColor(str(getattr(tokens, name))))
-            self.setFormat(start, length, look)
+
+def _range(start: int, length: int, name: str) -> QTextLayout.FormatRange:
+    found = QTextLayout.FormatRange()
+    found.start, found.length = start, length
+    look = QTextCharFormat()
+    look.setForeground(QColor(str(getattr(current_tokens(), name))))
+    found.format = look
+    return found
 
 
 class Lexing(QObject):

@@ -7,7 +7,7 @@ used as a model id, because providers add models faster than lists do.
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QIcon, QKeyEvent, QPixmap, QResizeEvent
+from PySide6.QtGui import QIcon, QKeyEvent, QPixmap
 from PySide6.QtWidgets import (
     QFrame,
     QLineEdit,
@@ -28,8 +28,6 @@ from holaboss_client.config import ProviderCatalogue, ProviderView
 
 _MODEL = Qt.ItemDataRole.UserRole
 _ROWS = 12
-_SLACK = 4
-"""Rounding of text widths must not cost a letter."""
 DEFAULT = ""
 """What stands for no explicit model."""
 
@@ -212,8 +210,7 @@ class ModelPicker(DropButton):
         self._name = self._name_of(effective)
         self.setAccessibleName(self.tr("Model: %s").replace("%s", self._name))
         self.setToolTip(self._model or self._name)
-        self._elide()
-        self.updateGeometry()
+        self.set_label(self._name, Qt.TextElideMode.ElideMiddle)
         if effective != self._effective:
             self._effective = effective
             self.effective_changed.emit(effective)
@@ -224,24 +221,7 @@ class ModelPicker(DropButton):
         return short_name(self._model) if self._model else self._popup.default_label(self._catalogue)
 
     def sizeHint(self) -> QSize:
-        hint = super().sizeHint()
-        metrics = self.fontMetrics()
-        frame = hint.width() - metrics.horizontalAdvance(self.text())
-        wanted = metrics.horizontalAdvance(self._name) + frame + _SLACK
-        return QSize(min(wanted, scaled(260)), hint.height())
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(scaled(70), super().minimumSizeHint().height())
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._elide()
-
-    def _elide(self) -> None:
-        metrics = self.fontMetrics()
-        frame = super().sizeHint().width() - metrics.horizontalAdvance(self.text())
-        room = self.width() - frame
-        self.setText(metrics.elidedText(self._name, Qt.TextElideMode.ElideMiddle, room))
+        return super().sizeHint().boundedTo(QSize(scaled(260), 10_000))
 
 
 def _tick(*, ticked: bool) -> QIcon:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from holaboss_client.attachments import MessageAttachment
 from holaboss_client.base import new_id
 from holaboss_client.sessions import QueueRequest
 
@@ -17,15 +18,21 @@ class Outgoing:
     session_id: str
     text: str
     model: str | None
+    files: tuple[MessageAttachment, ...] = ()
     key: str = field(default_factory=new_id)
     shown: bool = False
     sending: bool = False
+
+    @property
+    def draft_key(self) -> str:
+        return f"{self.workspace_id}/{self.session_id}"
 
     def request(self) -> QueueRequest:
         return QueueRequest(
             workspace_id=self.workspace_id,
             session_id=self.session_id,
             text=self.text,
+            attachments=[file.model_dump() for file in self.files],
             model=self.model,
             idempotency_key=self.key,
         )

@@ -108,11 +108,13 @@ class Footer(QWidget):
 
     copy_requested = Signal()
     moved = Signal(bool)
+    file_requested = Signal(str)
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._changes = ChangesButton(self)
         self._changes.moved.connect(self.moved)
+        self._changes.file_requested.connect(self.file_requested)
         self._copy = QToolButton(self)
         self._copy.setIcon(icon("copy", "text_muted"))
         self._copy.setToolTip(self.tr("Copy the answer"))
@@ -127,6 +129,7 @@ class Footer(QWidget):
         model = self.tr("demo") if state.provider_id == DEMO_PROVIDER else state.model_id or ""
         parts = [self._ending(state), model, self._duration(state), self._tokens(state)]
         self._label.setText("  ·  ".join(part for part in parts if part))
+        self._label.setToolTip(self._usage(state))
         self._copy.setVisible(bool(state.answer))
         self._arrange()
 
@@ -170,9 +173,28 @@ class Footer(QWidget):
     def _tokens(self, state: TurnState) -> str:
         if state.usage is None or not (state.usage.input_tokens or state.usage.output_tokens):
             return ""
-        locale = QLocale()
-        text = self.tr("%1 in, %2 out").replace("%1", locale.toString(state.usage.input_tokens))
-        return text.replace("%2", locale.toString(state.usage.output_tokens))
+        text = self.tr("%1 in, %2 out").replace("%1", _number(state.usage.input_tokens))
+        return text.replace("%2", _number(state.usage.output_tokens))
+
+    def _usage(self, state: TurnState) -> str:
+        """The same for those who ask, with what they do not need every day."""
+        usage = state.usage
+        if usage is None or not (usage.input_tokens or usage.output_tokens):
+            return ""
+        lines = [
+            self.tr("%1 tokens read by the model").replace("%1", _number(usage.input_tokens)),
+            self.tr("%1 tokens written by it").replace("%1", _number(usage.output_tokens)),
+        ]
+        if usage.cached_input_tokens:
+            words = self.tr("%1 of those it read were in its cache")
+            lines.insert(1, words.replace("%1", _number(usage.cached_input_tokens)))
+        if usage.requests > 1:
+            lines.append(self.tr("in %1 requests").replace("%1", _number(usage.requests)))
+        return "\n".join(lines)
+
+
+def _number(value: int) -> str:
+    return QLocale().toString(value)
 
 
 class ErrorCard(QFrame):

@@ -5,12 +5,32 @@ A view without a will: the presenter tells it what to show and listens to the si
 
 from __future__ import annotations
 
-from PySide6.QtCore import QUrl, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QMessageBox, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QDir, Qt, QUrl, Signal
+from PySide6.QtGui import (
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDragMoveEvent,
+    QDropEvent,
+    QImage,
+    QKeySequence,
+    QResizeEvent,
+    QShortcut,
+)
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QFrame,
+    QMessageBox,
+    QSizePolicy,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
+from holaboss_app.core.shortcuts import Action, keys
 from holaboss_app.panes.chat.banners import Banners
 from holaboss_app.panes.chat.composer import Composer
+from holaboss_app.panes.chat.drop_target import DropTarget
+from holaboss_app.panes.chat.message_field import brings_files, local_files, workspace_paths
 from holaboss_app.panes.chat.plan_strip import PlanStrip
 from holaboss_app.panes.chat.queue_rail import QueueRail
 from holaboss_app.panes.chat.request_dock import RequestDock
@@ -18,14 +38,20 @@ from holaboss_app.panes.chat.session_header import SessionHeader
 from holaboss_app.panes.chat.states import EmptyState, NoWorkspace, Skeleton, Trouble
 from holaboss_app.panes.chat.transcript_view import TranscriptView
 from holaboss_app.theme import tokens as t
+from holaboss_app.theme.focus import follow_layout
 from holaboss_app.theme.style import scaled, theme_notifier
 
 _MARGIN = 24
-_LEAST_HEIGHT = 80
+_LEAST_HEIGHT = 24
 
 
 class ChatPane(QWidget):
     link_confirmed = Signal(QUrl)
+    files_offered = Signal(list)
+    """Names of files of this computer that were chosen, dropped or pasted."""
+    paths_offered = Signal(list)
+    """Paths in the workspace that were dragged here from the file tree."""
+    picture_offered = Signal(QImage)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -63,7 +89,18 @@ class ChatPane(QWidget):
         column.addWidget(self._line)
         column.addWidget(self._stack, 1)
         column.addWidget(self._bottom)
+        self._drop_target = DropTarget(self)
+        self._folder = ""
+        self.setAcceptDrops(True)
         self.setFocusProxy(self.composer)
+        self.composer.attach_requested.connect(self._choose_files)
+        self.composer.field.files_pasted.connect(self.files_offered)
+        self.composer.field.picture_pasted.connect(self.picture_offered)
+        attach = QShortcut(QKeySequence(keys(Action.ATTACH)), self)
+        attach.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        attach.activated.connect(self._choose_files)
+        follow_layout(self.header, self.transcript, self._bottom)
+        self.transcript.left.connect(self.composer.field.setFocus)
         self.transcript.link_activated.connect(self._ask_about_link)
         self.composer.picker.effective_changed.connect(self.empty.set_model)
         theme_notifier().theme_changed.connect(self._align)
@@ -90,6 +127,52 @@ class ChatPane(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._align()
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Whoever comes into the conversation from outside begins with what is in sight."""
+        moved = super().focusNextPrevChild(forward)
+        focus = self.window().focusWidget()
+        if focus is not None and self.transcript.isAncestorOf(focus):  # pyright: ignore[reportUnnecessaryComparison]
+            self.transcript.enter(forward=forward)
+        return moved
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if self._bottom.isVisibleTo(self) and brings_files(event.mimeData()):
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+            self._drop_target.cover()
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self._drop_target.hide()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        self._drop_target.hide()
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()
+        if paths := workspace_paths(event.mimeData()):
+            self.paths_offered.emit(paths)
+        elif files := local_files(event.mimeData()):
+            self.files_offered.emit(files)
+        self.composer.field.setFocus()
+
+    def _choose_files(self) -> None:
+        if not self._bottom.isVisibleTo(self):
+            return
+        dialog = QFileDialog(self, self.tr("Attach files"), self._folder or QDir.homePath())
+        dialog.setObjectName("choose-files")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+        dialog.filesSelected.connect(self.files_offered.emit)
+        dialog.directoryEntered.connect(self._remember_folder)
+        dialog.finished.connect(self.composer.field.setFocus)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _remember_folder(self, folder: str) -> None:
+        self._folder = folder
 
     def _show(self, page: QWidget, *, composer: bool = True) -> None:
         self._stack.setCurrentWidget(page)

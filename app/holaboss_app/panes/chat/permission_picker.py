@@ -42,9 +42,9 @@ class PermissionPicker(DropButton):
             return
         shown = next((each for each in permissions.profiles if each.id == permissions.profile), None)
         title = shown.title if shown is not None else permissions.profile
-        self.setText(title)
+        self.set_label(title)
         self.setAccessibleName(self.tr("Permissions: %s").replace("%s", title))
-        self.setToolTip(shown.summary if shown is not None else "")
+        self.setToolTip("\n".join(filter(None, (title, shown.summary if shown is not None else ""))))
 
     def _open(self) -> None:
         permissions = self._permissions

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
@@ -44,7 +45,7 @@ class Permissions(QObject):
     def refresh(self) -> None:
         """They have changed, perhaps in another window."""
         if self._client is not None and self._workspace_id:
-            self._ask(self._client.permissions(self._workspace_id))
+            self._ask(partial(self._client.permissions, self._workspace_id))
 
     def complete(self) -> None:
         """What holds commands is known once the executor is warm: ask again while it is not."""
@@ -53,18 +54,19 @@ class Permissions(QObject):
 
     def _choose(self, profile: ProfileId) -> None:
         if self._client is not None:
-            self._ask(self._client.set_permissions(self._workspace_id, SetPermissions(profile=profile)))
+            wanted = SetPermissions(profile=profile)
+            self._ask(partial(self._client.set_permissions, self._workspace_id, wanted))
 
     def _remove(self, rule_id: str) -> None:
         if self._client is not None:
-            self._ask(self._client.remove_rule(self._workspace_id, rule_id))
+            self._ask(partial(self._client.remove_rule, self._workspace_id, rule_id))
 
-    def _ask(self, request: Awaitable[WorkspacePermissions]) -> None:
+    def _ask(self, request: Callable[[], Awaitable[WorkspacePermissions]]) -> None:
         self._tasks.start(self._take(request, self._workspace_id), key="permissions")
 
-    async def _take(self, request: Awaitable[WorkspacePermissions], workspace_id: str) -> None:
+    async def _take(self, request: Callable[[], Awaitable[WorkspacePermissions]], workspace_id: str) -> None:
         try:
-            permissions = await request
+            permissions = await request()
         except RuntimeUnreachableError:
             return
         except ProblemError as error:

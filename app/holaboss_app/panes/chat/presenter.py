@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, QTimer, QUrl, Signal
 from holaboss_app.core.models import provider_names
 from holaboss_app.core.plan import Plan, read_plan
 from holaboss_app.core.transcript import Transcript
+from holaboss_app.panes.chat.attaching import Attaching
 from holaboss_app.panes.chat.changes import Changes
 from holaboss_app.panes.chat.conversation import Conversation
 from holaboss_app.panes.chat.drafts import DraftStore
@@ -23,6 +24,7 @@ from holaboss_app.panes.chat.permissions import Permissions
 from holaboss_app.panes.chat.requests import Requests
 from holaboss_app.panes.chat.sending import Sending
 from holaboss_app.panes.chat.session_header import SessionEntry
+from holaboss_app.panes.chat.thumbnails import Thumbnails
 from holaboss_app.services.tasks import Report, Tasks
 from holaboss_client.client import RuntimeClient
 from holaboss_client.config import ProviderCatalogue
@@ -41,6 +43,8 @@ class ChatPresenter(QObject):
     """A page of the settings: `models`, or `models/<provider id>`."""
     open_url_requested = Signal(QUrl)
     """A person has confirmed that this address may be opened in the browser."""
+    file_requested = Signal(str)
+    """A file of the workspace, by its path, is to be shown."""
     busy_changed = Signal(bool)
 
     def __init__(self, pane: ChatPane, drafts: DraftStore, report: Report) -> None:
@@ -59,7 +63,9 @@ class ChatPresenter(QObject):
         """The session shown last, by workspace."""
         self._places: dict[str, tuple[str, int] | None] = {}
         """Where the person was reading, by session."""
-        self._sending = Sending(pane, self._tasks)
+        self._thumbnails = Thumbnails(self._tasks, self)
+        self._attaching = Attaching(pane, drafts, self._thumbnails, self._tasks)
+        self._sending = Sending(pane, self._attaching, self._tasks)
         self._requests = Requests(pane, self._tasks)
         self._permissions = Permissions(pane, self._tasks)
         self._changes = Changes(pane, self._tasks)
@@ -74,11 +80,13 @@ class ChatPresenter(QObject):
         """A runtime is there: load what is not loaded, go on with what is, send what waits."""
         self._client = client
         self._pane.banners.withdraw(_RUNTIME)
+        self._thumbnails.attach(client)
         if self._workspace is not None and self._conversation is None:
             self._tasks.start(self._enter(self._workspace), key="enter")
         elif self._workspace is not None and self._conversation is not None:
             self._conversation.resume(client)
             self._load_states()
+        self._attaching.attach(client)
         self._sending.attach(client)
         self._requests.attach(client)
         self._permissions.attach(client)
@@ -92,6 +100,8 @@ class ChatPresenter(QObject):
             self._tasks.cancel(key)
         if self._conversation is not None:
             self._conversation.interrupt()
+        self._thumbnails.detach()
+        self._attaching.detach()
         self._sending.detach()
         self._requests.detach()
         self._permissions.detach()
@@ -107,6 +117,8 @@ class ChatPresenter(QObject):
         if workspace is None:
             self._pane.show_nothing()
             return
+        self._thumbnails.show(workspace.id)
+        self._attaching.set_folder(workspace.workspace_path)
         self._clear(workspace)
         self._pane.composer.picker.set_model(self._drafts.last_model(workspace.id))
         if self._client is not None:
@@ -118,6 +130,7 @@ class ChatPresenter(QObject):
         self._pane.composer.picker.set_catalogue(catalogue)
         self._pane.transcript.name_providers(provider_names(catalogue))
         self._sending.set_catalogue(catalogue)
+        self._attaching.set_catalogue(catalogue)
         self._say_what_blocks()
 
     def on_change(self, event: ChangeEvent) -> None:
@@ -155,15 +168,21 @@ class ChatPresenter(QObject):
         """Save, and stop everything. A message that could not be delivered becomes a draft again."""
         self._leave()
         for item in reversed(self._sending.undelivered()):
-            key = f"{item.workspace_id}/{item.session_id}"
-            self._drafts.save_draft(key, "\n\n".join(filter(None, (item.text, self._drafts.draft(key)))))
+            self._give_back(item.draft_key, item.text)
+            self._attaching.put_back(item.draft_key, item.files)
         self._client = self._workspace = None
         await self._tasks.close()
+        await self._attaching.close()
 
     def _connect(self) -> None:
         pane, sending = self._pane, self._sending
         sending.busy_changed.connect(self.busy_changed)
-        for part in (self._permissions, self._changes):
+        sending.returned.connect(self._give_back)
+        for source in (self._attaching, pane.transcript):
+            source.file_requested.connect(self.file_requested)
+        pane.transcript.thumbnail_wanted.connect(self._thumbnails.want)
+        self._thumbnails.arrived.connect(pane.transcript.show_thumbnail)
+        for part in (self._permissions, self._changes, self._attaching):
             part.complained.connect(sending.complain)
         sending.settings_requested.connect(self.settings_requested)
         sending.sent.connect(self._save_draft)
@@ -195,6 +214,7 @@ class ChatPresenter(QObject):
             self._places[conversation.session_id] = self._pane.transcript.place()
             conversation.leave()
             self._tasks.start(conversation.close())
+        self._attaching.show(None)
         self._sending.show(None)
         self._requests.show(None)
         self._changes.show(None)
@@ -240,6 +260,7 @@ class ChatPresenter(QObject):
         conversation.finished.connect(self._turn_finished)
         if not self._pane.composer.text:  # what was typed while it loaded is newer than any draft
             self._set_draft(self._drafts.draft(self._draft_key()))
+        self._attaching.show(conversation)
         self._sending.show(conversation)
         self._requests.show(conversation)
         self._changes.show(conversation)
@@ -258,9 +279,10 @@ class ChatPresenter(QObject):
         self._sending.update()
 
     def _plan(self, conversation: Conversation) -> Plan | None:
-        """What the agent works by; a finished plan goes with the next turn."""
-        plan = read_plan(conversation.transcript.newest_details("todo"))
-        return None if plan is None or (plan.finished and not conversation.live) else plan
+        """What the agent works by; a finished plan goes with the turn that has finished it."""
+        told_in, details = conversation.transcript.newest_details("todo")
+        plan = read_plan(details)
+        return None if plan is None or (plan.finished and told_in not in conversation.live) else plan
 
     def _turn_finished(self, input_id: str) -> None:
         self._sending.turn_finished(input_id)
@@ -366,6 +388,10 @@ class ChatPresenter(QObject):
     def _set_draft(self, text: str) -> None:
         self._pane.composer.text = text
         self._save_timer.stop()
+
+    def _give_back(self, key: str, text: str) -> None:
+        """A message that will not be sent becomes a draft again, before what was written since."""
+        self._drafts.save_draft(key, "\n\n".join(filter(None, (text, self._drafts.draft(key)))))
 
     def _save_model(self) -> None:
         if self._workspace is not None:

@@ -7,6 +7,7 @@ link only says where it wants to go. Selecting and copying are Qt's own.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil
 
 from PySide6.QtCore import QEvent, Qt, QUrl, Signal
 from PySide6.QtGui import (
@@ -14,7 +15,6 @@ from PySide6.QtGui import (
     QFont,
     QImage,
     QKeyEvent,
-    QKeySequence,
     QPainter,
     QPaintEvent,
     QTextBlock,
@@ -31,6 +31,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QTextBrowser, QTextEdit, QWidget
 
+from holaboss_app.panes.chat.pass_on import keeps_key, keeps_wheel
 from holaboss_app.theme import tokens as t
 from holaboss_app.theme.style import current_tokens, mono_font, scale, scaled, ui_font
 
@@ -42,6 +43,7 @@ _NOTHING = QImage(1, 1, QImage.Format.Format_ARGB32)
 _NOTHING.fill(Qt.GlobalColor.transparent)
 _LINE_HEIGHT, _HEADING_LINE_HEIGHT, _TABLE_LINE_HEIGHT = 140.0, 120.0, 105.0
 _HEADING_POINTS = {1: 15.0, 2: 13.0, 3: 11.5}
+_NARROWEST_COLUMN = 84
 _PERCENT = QTextBlockFormat.LineHeightTypes.ProportionalHeight.value
 
 
@@ -57,7 +59,10 @@ class ProseView(QTextBrowser):
         self.text = ""
         self._muted = False
         self._plain = False
-        self._laid_out = (-1, 0)
+        self._columns = 0
+        """Of a table that is all there is here; 0 for anything else."""
+        self._laid_out: tuple[int, int] = (-1, 0)
+        self._natural: tuple[int, int] = (-1, 0)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -87,16 +92,50 @@ class ProseView(QTextBrowser):
         self._set(text, plain=True, muted=False)
 
     def fit(self, width: int) -> int:
-        """Lay out for `width` and answer the height."""
+        """Lay out for `width` and answer the height. A table of many columns keeps them readable and scrolls
+        sideways."""
         if self._laid_out[0] != width:
-            self.setLineWrapColumnOrWidth(width)
-            self._laid_out = (width, round(self.document().size().height() + 0.49))
+            wide = self._columns * scaled(_NARROWEST_COLUMN)
+            self._lay_out(max(width, wide))
+            if wide > width:
+                wide = ceil(self.document().idealWidth())
+                self._lay_out(max(width, wide))
+            policies = Qt.ScrollBarPolicy
+            policy = policies.ScrollBarAlwaysOn if wide > width else policies.ScrollBarAlwaysOff
+            self.setHorizontalScrollBarPolicy(policy)
+            if wide > width and not self.has_selection:
+                # Where the caret is Qt scrolls to, and after a new text that is its end.
+                self.moveCursor(QTextCursor.MoveOperation.Start)
+            self.horizontalScrollBar().setValue(0)
+            bar = self.horizontalScrollBar().sizeHint().height() if wide > width else 0
+            self._laid_out = (width, round(self.document().size().height() + 0.49) + bar)
         return self._laid_out[1]
+
+    def _lay_out(self, width: int) -> None:
+        if self.lineWrapColumnOrWidth() != width:  # saying the same again would lay everything out again
+            self.setLineWrapColumnOrWidth(width)
+
+    def whole_lines(self, height: int) -> int:
+        """Where the last line ends that is whole within `height` of the laid-out text; at least the first."""
+        bottom = 0.0
+        layout, block = self.document().documentLayout(), self.document().begin()
+        while block.isValid():
+            top = layout.blockBoundingRect(block).top()
+            for number in range(block.layout().lineCount()):
+                line = block.layout().lineAt(number)
+                end = top + line.y() + line.height()
+                if bottom and end > height:
+                    return ceil(bottom)
+                bottom = end
+            block = block.next()
+        return ceil(bottom)
 
     def natural_width(self, widest: int) -> int:
         """The width the text would like, up to `widest`."""
-        self.fit(widest)
-        return min(widest, round(self.document().idealWidth() + 1.5))
+        if self._natural[0] != widest:
+            self.fit(widest)
+            self._natural = (widest, min(widest, round(self.document().idealWidth() + 1.5)))
+        return self._natural[1]
 
     @property
     def begins_with_heading(self) -> bool:
@@ -120,14 +159,10 @@ class ProseView(QTextBrowser):
         return _NOTHING
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
+        super().wheelEvent(event) if keeps_wheel(self, event) else event.ignore()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        # All other keys scroll the transcript.
-        if event.matches(QKeySequence.StandardKey.Copy) or event.matches(QKeySequence.StandardKey.SelectAll):
-            super().keyPressEvent(event)
-        else:
-            event.ignore()
+        super().keyPressEvent(event) if keeps_key(event) else event.ignore()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
@@ -147,7 +182,7 @@ class ProseView(QTextBrowser):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self._laid_out = (-1, 0)
+            self._laid_out = self._natural = (-1, 0)
 
     def _set(self, source: str, *, plain: bool, muted: bool) -> None:
         if (source, plain, muted) == (self.text, self._plain, self._muted):
@@ -157,15 +192,22 @@ class ProseView(QTextBrowser):
         self._show()
 
     def _show(self) -> None:
-        self._laid_out = (-1, 0)
+        self._laid_out = self._natural = (-1, 0)
         if self._plain:
             self.setPlainText(self.text)
             _space_lines(self.document())
         else:
             self.document().setMarkdown(self.text, _MARKDOWN)
             dress(self.document(), self.text)
+        self._columns = self._count_columns()
         if self._muted:
             _mute(self.document())
+
+    def _count_columns(self) -> int:
+        if self._plain or "|" not in self.text or not self.begins_with_table:
+            return 0
+        tables = self.document().rootFrame().childFrames()
+        return max(frame.columns() for frame in tables if isinstance(frame, QTextTable))
 
     def _follow(self, url: QUrl) -> None:
         if url.scheme().lower() in LINKS:
@@ -178,13 +220,38 @@ class ProseView(QTextBrowser):
 
 def dress(document: QTextDocument, source: str) -> None:
     """Give a parsed document its looks. Each pass runs only when the source can contain what it is for."""
+    whole = QTextCursor(document)
+    whole.beginEditBlock()  # one change, laid out once
     _space_lines(document)
     if "`" in source or "#" in source or ">" in source or "=" in source or "-" in source:
         _dress_blocks(document)
+    if "![" in source:
+        _name_pictures(document)
     if "|" in source:
         for frame in document.rootFrame().childFrames():
             if isinstance(frame, QTextTable):
                 _dress_table(frame)
+    whole.endEditBlock()
+
+
+def _name_pictures(document: QTextDocument) -> None:
+    """No picture is loaded: in its place stands what it is called, and where it is as a link."""
+    block = document.begin()
+    while block.isValid():
+        found = [piece for piece in _fragments(block) if piece.charFormat().isImageFormat()]
+        for piece in reversed(found):
+            image = piece.charFormat().toImageFormat()
+            source = image.name()
+            look = QTextCharFormat()
+            if QUrl(source).scheme().lower() in LINKS:
+                look.setAnchor(True)
+                look.setAnchorHref(source)
+                look.setForeground(QColor(current_tokens().link))
+            cursor = QTextCursor(block)
+            cursor.setPosition(piece.position())
+            cursor.setPosition(piece.position() + piece.length(), QTextCursor.MoveMode.KeepAnchor)
+            cursor.insertText(str(image.property(QTextFormat.Property.ImageAltText) or "") or source, look)
+        block = block.next()
 
 
 def _space_lines(document: QTextDocument) -> None:

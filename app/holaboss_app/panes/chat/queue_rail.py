@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QToolButto
 
 from holaboss_app.panes.chat.elided import ElidedLabel
 from holaboss_app.theme import tokens as t
-from holaboss_app.theme.icons import icon
-from holaboss_app.theme.style import scaled
+from holaboss_app.theme.icons import icon, icon_pixmap
+from holaboss_app.theme.style import scaled, theme_notifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,8 @@ class Waiting:
     text: str
     state: str
     editable: bool
+    files: tuple[str, ...] = ()
+    """Names of what goes with it."""
 
 
 class QueueRail(QFrame):
@@ -76,6 +78,7 @@ class QueueRow(QWidget):
         super().__init__(parent)
         self._key, self._text = key, ""
         self._message = ElidedLabel(self)
+        self._clip = QLabel(self)
         self._state = QLabel(self)
         self._state.setProperty("role", "small")
         self._field = EditField(self)
@@ -86,11 +89,13 @@ class QueueRow(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
+        row.addWidget(self._clip)
         row.addWidget(self._message, 1)
         row.addWidget(self._field, 1)
         for widget in (self._state, self._edit, self._remove):
             row.addWidget(widget)
-        self.setMinimumHeight(scaled(t.CONTROL_HEIGHT + 2))
+        theme_notifier().theme_changed.connect(self._dress)
+        self._dress()
         self._edit.clicked.connect(self._start_editing)
         self._remove.clicked.connect(self._take_back)
         self._field.returnPressed.connect(self._save)
@@ -98,7 +103,8 @@ class QueueRow(QWidget):
 
     def describe(self, item: Waiting) -> None:
         self._text = item.text
-        first, _, rest = item.text.strip().partition("\n")
+        self._describe_files(item.files)
+        first, _, rest = (item.text.strip() or ", ".join(item.files)).partition("\n")
         self._message.set_text(f"{first} …" if rest else first)
         self._state.setText(item.state)
         for button in (self._edit, self._remove):
@@ -106,10 +112,24 @@ class QueueRow(QWidget):
         if not item.editable:
             self._stop_editing()
 
+    def _dress(self) -> None:
+        """The text size may change while a message waits."""
+        self.setMinimumHeight(scaled(t.CONTROL_HEIGHT + 2))
+        for button in (self._edit, self._remove):
+            button.setIconSize(QSize(scaled(14), scaled(14)))
+
+    def _describe_files(self, files: tuple[str, ...]) -> None:
+        """A clip before a message that brings files; which ones is told on request."""
+        self._clip.setVisible(bool(files))
+        if files:
+            ratio = self.devicePixelRatioF()
+            self._clip.setPixmap(icon_pixmap("attach", scaled(14), token="text_muted", ratio=ratio))
+            self._clip.setToolTip("\n".join(files))
+            self._clip.setAccessibleName(self.tr("Files: %s").replace("%s", ", ".join(files)))
+
     def _button(self, name: str, title: str) -> QToolButton:
         button = QToolButton(self)
         button.setIcon(icon(name, "text_muted"))
-        button.setIconSize(QSize(scaled(14), scaled(14)))
         button.setAccessibleName(title)
         button.setToolTip(title)
         return button

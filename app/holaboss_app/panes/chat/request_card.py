@@ -62,6 +62,7 @@ class RequestCard(QFrame):
         self.column.addLayout(head)
         self.buttons = QHBoxLayout()
         self.buttons.setSpacing(8)
+        self._had_keyboard = False
         theme_notifier().theme_changed.connect(self._draw)
         self._draw()
 
@@ -79,11 +80,21 @@ class RequestCard(QFrame):
 
     def set_busy(self, busy: bool) -> None:
         """The decision is on its way."""
+        if busy:
+            self._had_keyboard = self.has_keyboard  # what is disabled loses it
         self.setEnabled(not busy)
+
+    @property
+    def has_keyboard(self) -> bool:
+        """Whether somebody works here with the keyboard, or did when the decision went away."""
+        return self._had_keyboard or self.isAncestorOf(self.window().focusWidget() or self.window())
 
     def complain(self, sentence: str) -> None:
         """The decision was not taken; it can be made again."""
         self.set_busy(False)
+        if self._had_keyboard:
+            self._had_keyboard = False
+            self.focus_first()
         self._trouble.setText(for_label(sentence))
         self._trouble.setVisible(bool(sentence))
 

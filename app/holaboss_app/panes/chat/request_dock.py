@@ -112,10 +112,10 @@ class RequestDock(QScrollArea):
         return card
 
     def _remove(self, card: RequestCard) -> None:
-        had_focus = card.isAncestorOf(focus) if (focus := self.window().focusWidget()) else False
+        had_keyboard = card.has_keyboard
         card.hide()
         card.deleteLater()
-        if had_focus:
+        if had_keyboard:
             self.left.emit()
 
     def _fit(self) -> None:

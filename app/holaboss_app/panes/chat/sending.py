@@ -7,15 +7,18 @@ the composer with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
+from holaboss_app.panes.chat.attaching import Attaching
 from holaboss_app.panes.chat.conversation import Conversation
 from holaboss_app.panes.chat.outbox import Outbox, Outgoing
 from holaboss_app.panes.chat.pane import ChatPane
 from holaboss_app.panes.chat.queue_rail import Waiting
 from holaboss_app.services.tasks import Tasks
+from holaboss_client.attachments import MessageAttachment
 from holaboss_client.client import RuntimeClient
 from holaboss_client.config import ProviderCatalogue
 from holaboss_client.problems import ProblemError, RuntimeUnreachableError
@@ -27,12 +30,15 @@ _KEY, _HELD, _NOTICE = "key", "held", "notice"
 class Sending(QObject):
     busy_changed = Signal(bool)
     settings_requested = Signal(str)
+    returned = Signal(str, str)
+    """A message of a session that is not on screen was refused: its draft key and its text."""
     sent = Signal()
     """A message has left the composer."""
 
-    def __init__(self, pane: ChatPane, tasks: Tasks) -> None:
+    def __init__(self, pane: ChatPane, attaching: Attaching, tasks: Tasks) -> None:
         super().__init__(pane)
         self._pane = pane
+        self._attaching = attaching
         self._tasks = tasks
         self._client: RuntimeClient | None = None
         self._conversation: Conversation | None = None
@@ -42,7 +48,7 @@ class Sending(QObject):
         self._busy = False
         self._stopping = False
         self._last_text = ""
-        pane.composer.send_requested.connect(self.send)
+        pane.composer.send_requested.connect(self._send_written)
         pane.composer.stop_requested.connect(self._stop)
         pane.composer.recall_requested.connect(self._recall)
         pane.empty.starter_chosen.connect(self.send)
@@ -96,12 +102,19 @@ class Sending(QObject):
         self._stopping = False
         self.update()
 
-    def send(self, text: str) -> None:
+    def _send_written(self, text: str) -> None:
+        """Send what stands in the composer, with its files."""
+        if self._conversation is not None:
+            self.send(text, self._attaching.take())
+
+    def send(self, text: str, files: Sequence[MessageAttachment] = ()) -> None:
         """Send `text` in the session on screen, with the model of the picker."""
         conversation, composer = self._conversation, self._pane.composer
         if conversation is None:
             return
-        item = Outgoing(conversation.workspace_id, conversation.session_id, text, composer.picker.model)
+        item = Outgoing(
+            conversation.workspace_id, conversation.session_id, text, composer.picker.model, tuple(files)
+        )
         item.shown = not (self._busy or conversation.queued or self._outbox.of_session(item.session_id))
         self._outbox.add(item)
         self._last_text = text
@@ -109,7 +122,7 @@ class Sending(QObject):
             composer.text = ""
         self._pane.banners.withdraw(_NOTICE)
         if item.shown:
-            conversation.add(item.key, text)
+            conversation.add(item.key, text, item.files)
         self._pane.transcript.scroll_to_end()
         self.sent.emit()
         self.update()
@@ -166,8 +179,10 @@ class Sending(QObject):
 
     def _refused(self, item: Outgoing, sentence: str) -> None:
         self._outbox.remove(item)
+        self._attaching.put_back(item.draft_key, item.files)
         conversation = self._open_for(item)
         if conversation is None:
+            self.returned.emit(item.draft_key, item.text)
             return
         if item.shown:
             conversation.remove(item.key)
@@ -181,14 +196,14 @@ class Sending(QObject):
         if conversation is None:
             return []
         rows = [
-            Waiting(item.input_id, item.text, self.tr("Waiting"), editable=True)
+            Waiting(item.input_id, item.text, self.tr("Waiting"), True, _names(item.attachments))
             for item in conversation.queued
             if conversation.transcript.position(item.input_id) is None
         ]
         for item in self._outbox.of_session(conversation.session_id):
             if not item.shown:
                 words = self.tr("Sending…") if item.sending else self.tr("Not sent yet")
-                rows.append(Waiting(item.key, item.text, words, editable=not item.sending))
+                rows.append(Waiting(item.key, item.text, words, not item.sending, _names(item.files)))
         return rows
 
     def _missing_provider(self, state: SessionState | None) -> str | None:
@@ -232,7 +247,7 @@ class Sending(QObject):
             provider = self._missing_provider(self._state)
             self.settings_requested.emit(f"models/{provider}" if provider else "models")
         elif banner == _HELD and self._client is not None and self._conversation is not None:
-            self._ask(self._resume(self._client, self._conversation))
+            self._ask(partial(self._resume, self._client, self._conversation))
 
     def _stop(self) -> None:
         client, conversation = self._client, self._conversation
@@ -240,7 +255,7 @@ class Sending(QObject):
             return
         self._stopping = True
         self.update()
-        self._ask(self._pause(client, conversation))
+        self._ask(partial(self._pause, client, conversation))
 
     def _recall(self) -> None:
         if self._last_text:
@@ -250,8 +265,8 @@ class Sending(QObject):
 
     def _retry(self, input_id: str) -> None:
         state = self._conversation.transcript.find(input_id) if self._conversation else None
-        if state is not None and state.text:
-            self.send(state.text)
+        if state is not None and (state.text or state.attachments):
+            self.send(state.text, state.attachments)
 
     def _continue(self) -> None:
         self.send(self.tr("continue"))
@@ -263,27 +278,35 @@ class Sending(QObject):
             self.update()
         elif client is not None and conversation is not None:
             body = EditInput(workspace_id=conversation.workspace_id, text=text)
-            self._ask(self._then_refresh(client.edit_input(conversation.session_id, key, body), conversation))
+            request = partial(client.edit_input, conversation.session_id, key, body)
+            self._ask(partial(self._then_refresh, request, conversation))
 
     def _remove(self, key: str) -> None:
         client, conversation = self._client, self._conversation
         if (item := self._outbox.find(key)) is not None:
             self._outbox.remove(item)
+            self._attaching.throw_away(item.workspace_id, item.files)
             self.update()
         elif client is not None and conversation is not None:
-            request = client.cancel_input(conversation.workspace_id, conversation.session_id, key)
-            self._ask(self._then_refresh(request, conversation))
+            request = partial(self._cancel, client, conversation, key)
+            self._ask(partial(self._then_refresh, request, conversation))
 
-    def _ask(self, request: Awaitable[None]) -> None:
+    def _ask(self, request: Callable[[], Awaitable[None]]) -> None:
         self._tasks.start(self._or_complain(request))
 
-    async def _or_complain(self, request: Awaitable[None]) -> None:
+    async def _or_complain(self, request: Callable[[], Awaitable[None]]) -> None:
         try:
-            await request
+            await request()
         except (ProblemError, RuntimeUnreachableError) as error:
             self._stopping = False
             self.complain(str(error) or self.tr("The runtime did not answer. Try again in a moment."))
         self.update()
+
+    async def _cancel(self, client: RuntimeClient, conversation: Conversation, key: str) -> None:
+        """Take back a message that waits, and then its files: before that it names them."""
+        files = [file for item in conversation.queued if item.input_id == key for file in item.attachments]
+        await client.cancel_input(conversation.workspace_id, conversation.session_id, key)
+        self._attaching.throw_away(conversation.workspace_id, files)
 
     async def _pause(self, client: RuntimeClient, conversation: Conversation) -> None:
         await client.pause(conversation.workspace_id, conversation.session_id)
@@ -293,11 +316,17 @@ class Sending(QObject):
         if self._conversation is conversation:
             self.take_state(state)
 
-    async def _then_refresh(self, request: Awaitable[object], conversation: Conversation) -> None:
+    async def _then_refresh(
+        self, request: Callable[[], Awaitable[object]], conversation: Conversation
+    ) -> None:
         try:
-            await request
+            await request()
         finally:
             conversation.refresh()
+
+
+def _names(files: Sequence[MessageAttachment]) -> tuple[str, ...]:
+    return tuple(file.name for file in files)
 
 
 def _is_held(state: SessionState) -> bool:

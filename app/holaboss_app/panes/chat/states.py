@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from holaboss_app.core.models import is_demo
 from holaboss_app.theme import tokens as t
+from holaboss_app.theme.elided_button import ElidedButton
 from holaboss_app.theme.icons import icon_pixmap
 from holaboss_app.theme.style import current_tokens, scaled, theme_notifier
+
+_SIDE = 24
 
 
 class Emblem(QWidget):
@@ -37,26 +49,32 @@ class Emblem(QWidget):
         painter.end()
 
 
-class EmptyState(QWidget):
-    """An invitation, and a few things to begin with."""
+class EmptyState(QScrollArea):
+    """An invitation, and a few things to begin with; it scrolls where there is no room for them."""
 
     starter_chosen = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("empty-state")
-        self._emblem = Emblem(self, "sparkle")
-        self._title = QLabel(self)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        inside = QWidget(self)
+        inside.setProperty("clear", True)
+        self._emblem = Emblem(inside, "sparkle")
+        self._title = QLabel(inside)
         self._title.setProperty("role", "title")
         self._title.setTextFormat(Qt.TextFormat.PlainText)
         self._title.setWordWrap(True)
         hint = QLabel(
-            self.tr("It reads and changes the files of this workspace, and shows every step."), self
+            self.tr("It reads and changes the files of this workspace, and shows every step."), inside
         )
         hint.setProperty("role", "muted")
         hint.setWordWrap(True)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(24, 24, 24, 24)
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(_SIDE, _SIDE, _SIDE, _SIDE)
         column.setSpacing(10)
         column.addStretch(3)
         column.addWidget(self._emblem, 0, Qt.AlignmentFlag.AlignHCenter)
@@ -71,8 +89,13 @@ class EmptyState(QWidget):
         for button in self._starters:
             column.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(4)
+        self.setWidget(inside)
         theme_notifier().theme_changed.connect(self._restyle)
         self._restyle()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
 
     def describe(self, workspace: str) -> None:
         self._title.setText(self.tr("What should happen in %s?").replace("%s", workspace))
@@ -88,16 +111,22 @@ class EmptyState(QWidget):
             self.tr("Write a short note about your role into NOTES.md"),
         ]
 
-    def _starter(self, text: str) -> QPushButton:
-        button = QPushButton(text, self)
+    def _starter(self, text: str) -> ElidedButton:
+        button = ElidedButton(self)
+        button.set_label(text)
         button.setAccessibleName(self.tr("Begin with: %s").replace("%s", text))
         button.clicked.connect(lambda: self.starter_chosen.emit(text))
         return button
 
     def _restyle(self) -> None:
         self._emblem.restyle()
+        self._fit()
+
+    def _fit(self) -> None:
+        """The starters are as wide as the widest of them, or as the pane."""
+        widest = max(scaled(360), *(button.sizeHint().width() for button in self._starters))
         for button in self._starters:
-            button.setMinimumWidth(scaled(360))
+            button.setFixedWidth(max(1, min(widest, self.viewport().width() - 2 * _SIDE)))
 
 
 class Skeleton(QWidget):
@@ -139,6 +168,7 @@ class Trouble(QWidget):
         self._text.setAlignment(Qt.AlignmentFlag.AlignCenter)
         title = QLabel(self.tr("The conversation cannot be shown"), self)
         title.setProperty("role", "heading")
+        title.setWordWrap(True)
         title.setAlignment(Qt.AlignmentFlag.AlignCenter)
         retry = QPushButton(self.tr("Try again"), self)
         retry.clicked.connect(self.retry_requested)

@@ -85,6 +85,11 @@ class TextColumn:
 
     def _reset(self) -> None:
         self.pieces: list[Piece] = []
+        self.settled = 0
+        """How many of the first pieces are what they were when somebody last set this to their number."""
+        self.arranged: tuple[int, int] = (0, 0)
+        self.bottoms: list[int] = []
+        """Where whoever lays the pieces out began, how wide, and where each settled piece ended."""
         self._splitter = BlockSplitter()
         self._length = 0
         self._finished = False
@@ -120,6 +125,7 @@ class TextColumn:
         match operation:
             case Open(source):
                 self._open_piece().set_markdown(source)
+                self._changed(-1)
             case Close(source, table):
                 self._close(source, table)
             case CodeOpen(language):
@@ -130,11 +136,16 @@ class TextColumn:
                 self.pieces.append(self._code)
             case CodeAppend(text) if self._code is not None:
                 self._code.append(text)
+                self._changed(-1)
             case CodeClose() if self._code is not None:
                 self._code.close_block()
                 self._code = None
             case _:
                 pass
+
+    def _changed(self, place: int) -> None:
+        """The piece at `place` (negative: from the end), and perhaps all behind it, must be laid out again."""
+        self.settled = min(self.settled, place if place >= 0 else max(0, len(self.pieces) + place))
 
     def _open_piece(self) -> ProseView:
         if self._open is None:
@@ -145,6 +156,7 @@ class TextColumn:
     def _close(self, source: str, table: bool) -> None:
         piece = self._open_piece()
         piece.set_markdown(source)
+        self._changed(-1)
         self._open = None
         if table:
             self._tables.add(piece)
@@ -174,6 +186,7 @@ class TextColumn:
     def _join(self, run: list[ProseView]) -> None:
         if len(run) < 2 or any(piece.has_selection for piece in run):
             return
+        self._changed(self.pieces.index(run[0]))
         run[0].set_markdown("".join(piece.text for piece in run))
         for piece in run[1:]:
             self.pieces.remove(piece)
@@ -181,6 +194,7 @@ class TextColumn:
 
     def _drop_open(self) -> None:
         if self._open is not None:
+            self._changed(-1)
             self.pieces.remove(self._open)
             self._shelf.put_back(self._open)
             self._open = None

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 
-from PySide6.QtCore import QCoreApplication, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
+from PySide6.QtCore import QCoreApplication, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QToolButton, QWidget
 
+from holaboss_app.core.attachments import file_of
 from holaboss_app.core.reducer import ToolSegment
 from holaboss_app.panes.chat import trace_words as words
 from holaboss_app.theme import tokens as t
+from holaboss_app.theme.icons import icon as icon_of
 from holaboss_app.theme.icons import icon_pixmap
 from holaboss_app.theme.style import current_tokens, scaled, ui_font
 
@@ -21,11 +23,19 @@ SHOWN_LINES = 60
 
 
 class TraceHeader(QAbstractButton):
-    """A row that folds and unfolds: icon, title, one muted line, state."""
+    """A row that folds and unfolds: icon, title, one muted line, state; and a way to the file that was written."""
+
+    file_requested = Signal(str)
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._icon, self._title, self._summary, self._mark = "sparkle", "", "", ""
+        self._file = ""
+        self._open = QToolButton(self)
+        self._open.setObjectName("open-file")
+        self._open.setIcon(icon_of("external", "text_muted"))
+        self._open.clicked.connect(self._open_file)
+        self._open.hide()
         self.setCheckable(True)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -37,6 +47,21 @@ class TraceHeader(QAbstractButton):
         self.setAccessibleName(", ".join(part for part in (title, summary, state) if part))
         self.setToolTip(summary if len(summary) > 40 else "")
         self.update()
+
+    def lead_to(self, path: str) -> None:
+        """Offer to show this file of the workspace; an empty path offers nothing."""
+        self._file = path
+        self._open.setVisible(bool(path))
+        name = self.tr("Open %s").replace("%s", path)
+        self._open.setAccessibleName(name)
+        self._open.setToolTip(name)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        side = scaled(t.CONTROL_HEIGHT - 4)
+        self._open.setIconSize(QSize(scaled(13), scaled(13)))
+        left = self.width() - BLEED - 2 * scaled(15) - scaled(16) - side
+        self._open.setGeometry(left, (self.height() - side) // 2, side, side)
 
     def fit(self, width: int) -> int:
         return scaled(t.CONTROL_HEIGHT)
@@ -61,6 +86,8 @@ class TraceHeader(QAbstractButton):
             painter, "chevron-down" if self.isChecked() else "chevron-right", end, side, "text_muted"
         )
         end = self._draw_mark(painter, end - scaled(8), side)
+        if self._file:
+            end = min(end, self._open.x() - scaled(4))
         x = self._draw_text(
             painter, x, end, self._title, QFont.Weight.Medium, tokens.danger if failed else tokens.text
         )
@@ -98,6 +125,9 @@ class TraceHeader(QAbstractButton):
         painter.drawText(QRect(x, 0, max(0, end - x), self.height()), Qt.AlignmentFlag.AlignVCenter, shown)
         return min(end, x + metrics.horizontalAdvance(shown))
 
+    def _open_file(self) -> None:
+        self.file_requested.emit(self._file)
+
 
 def show_tool(header: TraceHeader, tool: ToolSegment) -> None:
     """Describe one tool call on its row."""
@@ -109,6 +139,7 @@ def show_tool(header: TraceHeader, tool: ToolSegment) -> None:
         marks.get(tool.state, "failed"),
         words.state_words(tool),
     )
+    header.lead_to(file_of(tool))
 
 
 def show_thought(header: TraceHeader, text: str, *, running: bool) -> None:
@@ -116,6 +147,7 @@ def show_thought(header: TraceHeader, text: str, *, running: bool) -> None:
     title = translate("Trace", "Thinking") if running else translate("Trace", "Thought")
     first = next((line.strip(" *#") for line in text.split("\n") if line.strip()), "")
     header.describe("sparkle", title, first, "running" if running else "", "")
+    header.lead_to("")
 
 
 def details(tool: ToolSegment) -> list[tuple[str, str, str]]:

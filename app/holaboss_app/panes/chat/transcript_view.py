@@ -21,6 +21,7 @@ from PySide6.QtGui import (
     QKeyEvent,
     QPainter,
     QPaintEvent,
+    QPixmap,
     QResizeEvent,
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QPushButton, QWidget
@@ -28,6 +29,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QPushButton, QWidget
 from holaboss_app.core.heights import Metrics, RowHeights
 from holaboss_app.core.transcript import Transcript
 from holaboss_app.panes.chat.highlight import Lexing
+from holaboss_app.panes.chat.tab_walk import TabWalk, Walked
 from holaboss_app.panes.chat.trace import BLEED
 from holaboss_app.panes.chat.turn_widget import BOTTOM, TOP, TurnWidget
 from holaboss_app.theme import tokens as t
@@ -41,6 +43,7 @@ FLUSH_S = 0.033
 """Shortest time between two updates of a growing answer; the next one waits at least four times what it
 cost."""
 SPARES = 8
+_ROOM_TO_GROW = 1_000
 _MARGIN = 24
 
 
@@ -52,6 +55,12 @@ class TranscriptView(QAbstractScrollArea):
     settings_requested = Signal(str)
     link_activated = Signal(QUrl)
     move_requested = Signal(str, bool)
+    file_requested = Signal(str)
+    """A file of the workspace is to be shown, by its path."""
+    thumbnail_wanted = Signal(str)
+    """A picture of the workspace, by its path, has come into sight."""
+    left = Signal()
+    """Tab has gone beyond the last thing here."""
     flushed = Signal()
     """What has changed is on screen."""
 
@@ -63,11 +72,13 @@ class TranscriptView(QAbstractScrollArea):
         self._anchor = (0, 0)
         self._at_end = True
         self._placing = False
+        self._has_bars = False
         self._spans: list[tuple[int, int]] = []
         self._live: dict[str, TurnWidget] = {}
         self._spare: list[TurnWidget] = []
         self._unfolded: defaultdict[str, set[str]] = defaultdict(set)
         self._lexing = Lexing(self)
+        self._walk_by_tab = TabWalk(self, self._live.values)
         self._stale: set[str] = set()
         self._provider_names: Mapping[str, str] = {}
         self._changes: Mapping[str, TurnChanges] = {}
@@ -172,6 +183,11 @@ class TranscriptView(QAbstractScrollArea):
             widget.name_providers(names)
         self._place()
 
+    def show_thumbnail(self, path: str, picture: QPixmap) -> None:
+        """What a picture of the workspace looks like."""
+        for widget in self._live.values():
+            widget.show_thumbnail(path, picture)
+
     def announce(self, text: str) -> None:
         """Have a screen reader say `text` when it has time."""
         if QAccessible.isActive():
@@ -226,14 +242,23 @@ class TranscriptView(QAbstractScrollArea):
             for row, top in self._spans:
                 widget = self._live.get(self._transcript.rows[row].input_id)
                 if widget is not None:
-                    widget.setGeometry(self._left - BLEED, top, self._width + 2 * BLEED, self._heights[row])
+                    height = self._with_room(row)
+                    widget.setGeometry(self._left - BLEED, top, self._width + 2 * BLEED, height)
+                    widget.settle()
             self._remember_anchor()
             self._adjust_scroll_bar()
         finally:
             self._placing = False
         self._show_latest_button()
-        self.viewport().update()
         self._ask_for_bodies()
+
+    def _with_room(self, row: int) -> int:
+        """The height of a widget. The last one, while it grows, has room below what it shows: so it only moves with
+        each update, and what was drawn is shifted instead of drawn again."""
+        height, state = self._heights[row], self._transcript.state(row)
+        if row < len(self._transcript) - 1 or state is None or state.is_final:
+            return height
+        return (height // _ROOM_TO_GROW + 1) * _ROOM_TO_GROW
 
     def _walk(self) -> list[tuple[int, int]]:
         """Rows in sight with their tops, measured on the way."""
@@ -279,10 +304,10 @@ class TranscriptView(QAbstractScrollArea):
         if widget is None:
             widget = self._take_widget()
             widget.name_providers(self._provider_names)
-            widget.bind(state, self._unfolded[state.input_id])
             self._live[state.input_id] = widget
+            widget.bind(state, self._unfolded[state.input_id])
             widget.show()
-        height = widget.arrange(self._width)
+        height = widget.measure(self._width)
         self._heights[row] = height
         return height
 
@@ -306,7 +331,12 @@ class TranscriptView(QAbstractScrollArea):
         bar.setValue(furthest if self._at_end else self._heights.top(row) + offset)
 
     def _ask_for_bodies(self) -> None:
-        if any(self._transcript.state(row) is None for row, _ in self._spans):
+        """Where a body is missing the view draws bars; everything else is drawn by widgets, which know what changed."""
+        missing = any(self._transcript.state(row) is None for row, _ in self._spans)
+        if missing or self._has_bars:
+            self.viewport().update()
+        self._has_bars = missing
+        if missing:
             self.bodies_wanted.emit(self._spans[0][0], self._spans[-1][0])
 
     def _show_latest_button(self) -> None:
@@ -337,6 +367,8 @@ class TranscriptView(QAbstractScrollArea):
         widget.settings_requested.connect(self.settings_requested)
         widget.link_activated.connect(self.link_activated)
         widget.move_requested.connect(self.move_requested)
+        widget.file_requested.connect(self.file_requested)
+        widget.thumbnail_wanted.connect(self.thumbnail_wanted)
         widget.show_changes(self._changes)
         return widget
 
@@ -376,7 +408,19 @@ class TranscriptView(QAbstractScrollArea):
             palette.setColor(role, QColor(current_tokens().pane))
         self.setPalette(palette)
 
+    def enter(self, *, forward: bool) -> None:
+        """Tab has come into the conversation from outside."""
+        self._walk_by_tab.enter(forward=forward)
+
     # Qt
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        went = self._walk_by_tab.step(self.focusWidget(), forward=forward)
+        if went is Walked.BEYOND:
+            self.left.emit()
+        elif went is Walked.BEFORE:
+            self.setFocus(Qt.FocusReason.BacktabFocusReason)
+        return went is not Walked.NOWHERE or super().focusNextPrevChild(forward)
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         if self._placing or not len(self._transcript):

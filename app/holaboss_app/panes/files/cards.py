@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
-    QBoxLayout,
     QFrame,
     QHBoxLayout,
     QLabel,
     QPushButton,
+    QScrollArea,
+    QSizePolicy,
     QToolButton,
     QVBoxLayout,
+    QWidget,
 )
 
+from holaboss_app.theme.flow import FlowLayout
 from holaboss_app.theme.icons import icon
+from holaboss_app.theme.style import scaled
+
+_LEAST = 72
+"""Of a shelf, in pixels at 100 %: enough to read, and to see that there is more."""
 
 
 class Card(QFrame):
     """Hidden until it has something to say. Its buttons stand side by side where there is room."""
+
+    said = Signal()
+    """It shows another sentence now, or none."""
 
     def __init__(self, name: str, surface: str = "warning") -> None:
         super().__init__()
@@ -31,9 +41,7 @@ class Card(QFrame):
         self.label.setWordWrap(True)
         self._top = QHBoxLayout()
         self._top.addWidget(self.label, 1)
-        self._buttons = QBoxLayout(QBoxLayout.Direction.TopToBottom)
-        self._buttons.setSpacing(6)
-        self._buttons.addStretch(1)
+        self._buttons = FlowLayout(spacing=6)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 8, 10, 8)
         layout.setSpacing(8)
@@ -45,6 +53,7 @@ class Card(QFrame):
         """Show a sentence; an empty one hides the card."""
         self.label.setText(text)
         self.setVisible(bool(text))
+        self.said.emit()
 
     def add_button(self, text: str, name: str, on_click: Callable[[], object], kind: str = "") -> QPushButton:
         button = QPushButton(text)
@@ -52,7 +61,7 @@ class Card(QFrame):
         button.setProperty("kind", kind)
         button.setAutoDefault(False)
         button.clicked.connect(lambda: on_click())
-        self._buttons.insertWidget(self._buttons.count() - 1, button, 0, Qt.AlignmentFlag.AlignLeft)
+        self._buttons.addWidget(button)
         return button
 
     def add_dismissal(self, name: str) -> None:
@@ -61,14 +70,51 @@ class Card(QFrame):
         cross.clicked.connect(lambda: self.say(""))
         self._top.addWidget(cross, 0, Qt.AlignmentFlag.AlignTop)
 
+
+class CardShelf(QScrollArea):
+    """Cards above a text: as tall as what they say, and where there is no room for that, they scroll."""
+
+    def __init__(self, name: str, cards: Sequence[Card]) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self._cards = cards
+        self._inside = QWidget()
+        self._inside.setProperty("clear", True)
+        self._column = QVBoxLayout(self._inside)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(6)
+        for card in cards:
+            self._column.addWidget(card)
+            card.said.connect(self._fit)
+        self._column.addStretch(1)
+        self._inside.installEventFilter(self)
+        self.setWidget(self._inside)
+        self.hide()
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), max(0, self._column.heightForWidth(self.width())))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(super().minimumSizeHint().width(), min(self.sizeHint().height(), scaled(_LEAST)))
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        buttons = self.findChildren(QPushButton)
-        needed = sum(button.sizeHint().width() + 6 for button in buttons) + 20
-        direction = QBoxLayout.Direction.LeftToRight
-        if needed > self.width():
-            direction = QBoxLayout.Direction.TopToBottom
-        self._buttons.setDirection(direction)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._inside and event.type() == QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
+
+    def _fit(self) -> None:
+        self.setVisible(not all(card.isHidden() for card in self._cards))
+        self.updateGeometry()
 
 
 def icon_button(icon_name: str, name: str, text: str) -> QToolButton:

@@ -12,9 +12,11 @@ from typing import Final
 
 from PySide6.QtCore import QCoreApplication
 
+from holaboss_app.core.attachments import STAGED, is_picture, readable_size
 from holaboss_client.workspaces import FileContent, FileEntry
 
 MAX_TEXT_BYTES: Final = 2 * 1024 * 1024
+MAX_PICTURE_BYTES: Final = 10 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ def opened(content: FileContent) -> Document | str:
         reason = _tr(
             "This file mixes line ends or holds characters that an editor would change: read-only here."
         )
+    if content.path.startswith(STAGED):
+        reason = _tr("This file was sent with a message: it stays as it was.")
     return Document(content.path, text, newline, content.sha256, reason)
 
 
@@ -57,21 +61,21 @@ def refusal(entry: FileEntry) -> str | None:
         return _tr("This is a link. Links are not followed, because they may lead out of the workspace.")
     if entry.kind != "file":
         return _tr("Only files can be opened.")
+    if is_picture(entry.name):
+        return too_large(entry.size, MAX_PICTURE_BYTES) if entry.size > MAX_PICTURE_BYTES else None
     return too_large(entry.size) if entry.size > MAX_TEXT_BYTES else None
 
 
-def too_large(size: int) -> str:
+def may_be_picture(content: FileContent) -> bool:
+    """Whether it is worth being looked at as a picture."""
+    return content.encoding == "base64" and is_picture(content.path)
+
+
+def too_large(size: int, limit: int = MAX_TEXT_BYTES) -> str:
     sentence = _tr("This file is {size}. Text up to {limit} can be opened here.")
-    return sentence.format(size=readable_size(size), limit=readable_size(MAX_TEXT_BYTES))
-
-
-def readable_size(size: int) -> str:
-    """`1.5 MB`; binary units, as file managers on Linux show them."""
-    if size < 1024:
-        return f"{size} bytes"
-    if size < 1024 * 1024:
-        return f"{size / 1024:.0f} KB"
-    return f"{size / 1024 / 1024:.1f} MB"
+    if limit == MAX_PICTURE_BYTES:
+        sentence = _tr("This file is {size}. Pictures up to {limit} can be opened here.")
+    return sentence.format(size=readable_size(size), limit=readable_size(limit))
 
 
 _UNSAFE: Final = ("\r", "\u2028", "\u2029", "\ufdd0", "\ufdd1", "\ufeff")

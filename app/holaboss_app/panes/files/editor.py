@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
-from holaboss_app.panes.files.cards import Card
+from holaboss_app.panes.files.cards import Card, CardShelf
 from holaboss_app.panes.files.document import Document
 from holaboss_app.theme.style import mono_font, theme_notifier
 
@@ -22,6 +30,8 @@ class TextArea(QPlainTextEdit):
         self.setObjectName(name)
         self.setAccessibleName(title)
         self.setProperty("bare", "true")
+        # What is asked above the text goes before the text, which scrolls anyway.
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         theme_notifier().theme_changed.connect(self._dress)
         self._dress()
 
@@ -51,6 +61,7 @@ class TextArea(QPlainTextEdit):
 
     def _dress(self) -> None:
         self.setFont(mono_font())
+        self.setMinimumHeight(2 * self.fontMetrics().lineSpacing())
         self.setTabStopDistance(4 * self.fontMetrics().horizontalAdvance(" "))
 
 
@@ -80,8 +91,7 @@ class FileEditor(QWidget):
         layout.setContentsMargins(8, 6, 8, 8)
         layout.setSpacing(6)
         layout.addLayout(self._build_head())
-        for card in (self.read_only, self.conflict, self.closing, self.problem):
-            layout.addWidget(card)
+        layout.addWidget(CardShelf("file-cards", (self.read_only, self.conflict, self.closing, self.problem)))
         layout.addWidget(self.area, 1)
         layout.addWidget(self._other_title)
         layout.addWidget(self.other, 1)

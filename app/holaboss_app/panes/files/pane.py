@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QModelIndex, QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -17,9 +18,21 @@ from PySide6.QtWidgets import (
 
 from holaboss_app.panes.files.cards import Card, icon_button
 from holaboss_app.panes.files.editor import FileEditor
+from holaboss_app.panes.files.picture import PictureView
 from holaboss_app.panes.files.tree_model import FileTreeModel
 from holaboss_app.theme.style import scaled, theme_notifier
 from holaboss_client.workspaces import FileEntry
+
+
+class _Tree(QTreeView):
+    """Keeps the selected row in view while the first open file takes half of the place."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        row = self.visualRect(self.currentIndex())
+        was_in_view = row.isValid() and 0 <= row.top() < event.oldSize().height()
+        super().resizeEvent(event)
+        if was_in_view:
+            self.scrollTo(self.currentIndex())
 
 
 class FilesPane(QWidget):
@@ -80,7 +93,7 @@ class FilesPane(QWidget):
         layout.addWidget(self.splitter, 1)
 
     def _build_tree(self) -> QTreeView:
-        tree = QTreeView()
+        tree = _Tree()
         tree.setObjectName("file-tree")
         tree.setAccessibleName(self.tr("Files of the workspace"))
         tree.setModel(self.model)
@@ -89,6 +102,8 @@ class FilesPane(QWidget):
         tree.setExpandsOnDoubleClick(False)
         tree.setEditTriggers(QTreeView.EditTrigger.NoEditTriggers)
         tree.setContentsMargins(4, 0, 4, 0)
+        tree.setDragEnabled(True)
+        tree.setDragDropMode(QTreeView.DragDropMode.DragOnly)
         tree.clicked.connect(self._clicked)
         tree.activated.connect(self._activated)
         return tree
@@ -116,26 +131,32 @@ class FilesPane(QWidget):
         self._top.setCurrentIndex(1 if sentence else 0)
 
     def add_editor(self, editor: FileEditor) -> None:
-        path = editor.document.path
-        name = path.rpartition("/")[2]
-        index = self.tabs.addTab(editor, name)
-        self.tabs.setTabToolTip(index, path)
-        close = icon_button("x", "close-file", self.tr("Close {name}").format(name=name))
-        close.setMinimumSize(18, 18)
-        close.clicked.connect(lambda: self.close_requested.emit(path))
-        self.tabs.tabBar().setTabButton(index, QTabBar.ButtonPosition.RightSide, close)
+        self._add_tab(editor, editor.document.path)
         editor.left.connect(self.tree.setFocus)
         editor.dirty_changed.connect(lambda: self._mark(editor))
         self._mark(editor)
-        self.tabs.show()
 
-    def show_editor(self, editor: FileEditor) -> None:
-        self.tabs.setCurrentWidget(editor)
-        editor.area.setFocus()
+    def add_picture(self, view: PictureView) -> None:
+        self._add_tab(view, view.path)
+        view.left.connect(self.tree.setFocus)
 
-    def remove_editor(self, editor: FileEditor) -> None:
-        self.tabs.removeTab(self.tabs.indexOf(editor))
-        editor.deleteLater()
+    def show_tab(self, view: FileEditor | PictureView) -> None:
+        """Bring an open file to the front, with the keyboard in it."""
+        self.tabs.setCurrentWidget(view)
+        (view.area if isinstance(view, FileEditor) else view).setFocus()
+
+    def reveal(self, index: QModelIndex) -> None:
+        """Open the folders above a row, select it and bring it into view."""
+        above = index.parent()
+        while above.isValid():
+            self.tree.expand(above)
+            above = above.parent()
+        self.tree.setCurrentIndex(index)
+        self.tree.scrollTo(index)
+
+    def remove_tab(self, view: FileEditor | PictureView) -> None:
+        self.tabs.removeTab(self.tabs.indexOf(view))
+        view.deleteLater()
         self.tabs.setVisible(self.tabs.count() > 0)
 
     # Inside
@@ -144,6 +165,16 @@ class FilesPane(QWidget):
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
             self.returned.emit()
+
+    def _add_tab(self, view: QWidget, path: str) -> None:
+        name = path.rpartition("/")[2]
+        index = self.tabs.addTab(view, name)
+        self.tabs.setTabToolTip(index, path)
+        close = icon_button("x", "close-file", self.tr("Close {name}").format(name=name))
+        close.setMinimumSize(18, 18)
+        close.clicked.connect(lambda: self.close_requested.emit(path))
+        self.tabs.tabBar().setTabButton(index, QTabBar.ButtonPosition.RightSide, close)
+        self.tabs.show()
 
     def _mark(self, editor: FileEditor) -> None:
         """A dot before the name of what is not saved."""

@@ -7,10 +7,12 @@ from collections.abc import Coroutine
 from typing import Any, cast
 
 from PySide6.QtCore import QObject
+from PySide6.QtGui import QImage
 
-from holaboss_app.panes.files.document import Document, opened, refusal
+from holaboss_app.panes.files.document import Document, may_be_picture, opened, refusal
 from holaboss_app.panes.files.editor import FileEditor
 from holaboss_app.panes.files.pane import FilesPane
+from holaboss_app.panes.files.picture import PictureView, decoded
 from holaboss_app.services.tasks import Report, Tasks
 from holaboss_client.client import RuntimeClient
 from holaboss_client.events import Change, ChangeEvent
@@ -32,6 +34,7 @@ class FilesPresenter(QObject):
         self._client: RuntimeClient | None = None
         self._workspace: Workspace | None = None
         self._editors: dict[str, FileEditor] = {}
+        self._pictures: dict[str, PictureView] = {}
         self._kept: dict[str, list[tuple[Document, str]]] = {}
         self._saves: set[asyncio.Task[None]] = set()
         pane.model.folder_wanted.connect(self._folder_wanted)
@@ -66,7 +69,7 @@ class FilesPresenter(QObject):
         self._pane.show_empty("")
         for document, text in self._kept.pop(workspace.id, []):
             self._add(document, text)
-        self._check_open(list(self._editors))
+        self._check_open(self._open_paths())
         if self._client is not None:
             await self._load_folder("")
 
@@ -76,7 +79,11 @@ class FilesPresenter(QObject):
         elif event.kind == Change.FILES and self._workspace and event.workspace_id == self._workspace.id:
             paths = cast("list[str]", event.payload.get("paths") or [])
             self._pane.model.reload(paths)
-            self._check_open([path for path in self._editors if not paths or path in paths])
+            self._check_open([path for path in self._open_paths() if not paths or path in paths])
+
+    def open_path(self, path: str) -> None:
+        """Show a file that something else speaks of, and where it is in the tree; a folder is opened there."""
+        self._start(self._find_and_open(path), "find")
 
     def unsaved(self) -> list[str]:
         """Paths with text that is not saved, of every workspace; what a question before quitting would name."""
@@ -94,7 +101,7 @@ class FilesPresenter(QObject):
     def _refresh(self) -> None:
         if self._client is not None and self._workspace is not None and not self._is_missing():
             self._pane.model.reload()
-            self._check_open(list(self._editors))
+            self._check_open(self._open_paths())
 
     def _folder_wanted(self, path: str) -> None:
         self._start(self._load_folder(path), f"folder/{path}")
@@ -119,37 +126,82 @@ class FilesPresenter(QObject):
         if listing.truncated:
             self._pane.say(self.tr("{path} holds more files than can be listed.").format(path=path or "/"))
 
+    async def _find_and_open(self, path: str) -> None:
+        workspace = self._workspace
+        if was_open := path in self._open_paths():  # it need not wait until it is found in the tree
+            self._open_file(path)
+        await self._load_way_to(path)
+        if self._workspace is not workspace:
+            return
+        index = self._pane.model.index_of(path)
+        if index.isValid():
+            self._pane.reveal(index)
+        if index.isValid() and self._pane.model.entry(index).kind == "folder":
+            self._pane.tree.expand(index)
+            self._pane.tree.setFocus()
+        elif not was_open:
+            self._open_file(path)
+
+    async def _load_way_to(self, path: str) -> None:
+        """Read the folders above a path that the tree does not know, from the top; what was just made may be in one
+        that was read before. Some paths are in no listing: what was sent with a message is not."""
+        names = path.split("/")
+        for depth in range(len(names)):
+            if self._pane.model.index_of("/".join(names[: depth + 1])).isValid():
+                continue
+            await self._load_folder("/".join(names[:depth]))
+            if not self._pane.model.index_of("/".join(names[: depth + 1])).isValid():
+                return
+
     # Opening and following
 
     def _open_entry(self, entry: FileEntry) -> None:
         self._pane.say("")
-        if (editor := self._editors.get(entry.path)) is not None:
-            self._pane.show_editor(editor)
-        elif (reason := refusal(entry)) is not None:
+        if (reason := refusal(entry)) is not None:
             self._pane.say(f"{entry.name}: {reason}")
         else:
-            self._start(self._open(entry), "open")
+            self._open_file(entry.path)
 
-    async def _open(self, entry: FileEntry) -> None:
-        workspace = self._workspace
+    def _open_file(self, path: str) -> None:
+        self._pane.say("")
+        if (view := self._editors.get(path) or self._pictures.get(path)) is not None:
+            self._pane.show_tab(view)
+        else:
+            self._start(self._open(path), "open")
+
+    async def _open(self, path: str) -> None:
+        workspace, name = self._workspace, path.rpartition("/")[2]
         try:
-            content = await self._read(entry.path)
+            content = await self._read(path)
         except EXPECTED_ERRORS as error:
-            self._pane.say(f"{entry.name}: {_sentence(self, error)}")
+            self._pane.say(f"{name}: {_sentence(self, error)}")
             return
+        image = await asyncio.to_thread(decoded, content) if may_be_picture(content) else None
         if self._workspace is not workspace:
             return
-        document = opened(content)
-        if isinstance(document, str):
-            self._pane.say(f"{entry.name}: {document}")
+        if image is not None and not image.isNull():
+            self._show_picture(image, content)
+        elif isinstance(document := opened(content), str):
+            self._pane.say(f"{name}: {document}")
         else:
-            self._pane.show_editor(self._add(document, None))
+            self._pane.show_tab(self._add(document, None))
+
+    def _show_picture(self, image: QImage, content: FileContent) -> None:
+        view = self._pictures[content.path] = PictureView(content.path)
+        view.load(image, content)
+        self._pane.add_picture(view)
+        self._pane.show_tab(view)
+
+    def _open_paths(self) -> list[str]:
+        return [*self._editors, *self._pictures]
 
     def _check_open(self, paths: list[str]) -> None:
         """Compare open files with the disk."""
         if self._client is not None:
             for path in paths:
-                self._start(self._check(self._editors[path]), f"check/{path}")
+                picture = self._pictures.get(path)
+                check = self._check(self._editors[path]) if picture is None else self._look_again(picture)
+                self._start(check, f"check/{path}")
 
     async def _check(self, editor: FileEditor) -> None:
         path = editor.document.path
@@ -161,6 +213,20 @@ class FilesPresenter(QObject):
             return
         if self._is_open(editor) and content.sha256 != editor.document.sha256:
             self._take_change(editor, content)
+
+    async def _look_again(self, view: PictureView) -> None:
+        """A picture follows its file."""
+        try:
+            content = await self._read(view.path)
+        except EXPECTED_ERRORS as error:
+            if _is_gone(error) and self._pictures.get(view.path) is view:
+                view.gone()
+            return
+        if content.sha256 == view.sha256 or not may_be_picture(content):
+            return
+        image = await asyncio.to_thread(decoded, content)
+        if not image.isNull() and self._pictures.get(view.path) is view:
+            view.load(image, content)
 
     def _take_change(self, editor: FileEditor, content: FileContent) -> None:
         """Somebody else wrote the file: follow, unless there is something to lose."""
@@ -215,9 +281,13 @@ class FilesPresenter(QObject):
             self._take_change(editor, content)
 
     def _close_path(self, path: str) -> None:
+        if (picture := self._pictures.pop(path, None)) is not None:
+            self._tasks.cancel(f"check/{path}")
+            self._pane.remove_tab(picture)
+            return
         editor = self._editors[path]
         if editor.dirty:
-            self._pane.show_editor(editor)
+            self._pane.show_tab(editor)
             editor.ask_to_close()
         else:
             self._close(editor)
@@ -225,7 +295,7 @@ class FilesPresenter(QObject):
     def _close(self, editor: FileEditor) -> None:
         self._tasks.cancel(f"check/{editor.document.path}")
         if self._editors.pop(editor.document.path, None) is not None:
-            self._pane.remove_editor(editor)
+            self._pane.remove_tab(editor)
 
     def _add(self, document: Document, text: str | None) -> FileEditor:
         editor = self._editors[document.path] = FileEditor(document, text)
@@ -242,6 +312,8 @@ class FilesPresenter(QObject):
             self._kept[self._workspace.id] = [(one.document, one.text) for one in self._editors.values()]
         for editor in list(self._editors.values()):
             self._close(editor)
+        for path in list(self._pictures):
+            self._close_path(path)
 
     # Inside
 

@@ -6,13 +6,22 @@ that differ, so that expanded folders and the selection stay.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QMimeData,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+)
 
-from holaboss_app.panes.files.document import readable_size
+from holaboss_app.core.attachments import PATHS_MIME, readable_size
 from holaboss_app.theme.icons import icon
 from holaboss_client.workspaces import FileEntry, FolderListing
 
@@ -153,7 +162,23 @@ class FileTreeModel(QAbstractItemModel):
             return Qt.ItemFlag.NoItemFlags
         flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
         is_folder = self._node(index).entry.kind == "folder"
+        if is_folder or self._node(index).entry.kind == "file":
+            flags |= Qt.ItemFlag.ItemIsDragEnabled
         return flags if is_folder else flags | Qt.ItemFlag.ItemNeverHasChildren
+
+    def mimeTypes(self) -> list[str]:
+        return [PATHS_MIME]
+
+    def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:
+        """What is dragged out of the tree: paths, to be named in a message."""
+        entries = [self.entry(index) for index in indexes]
+        lines = [f"{entry.path}/" if entry.kind == "folder" else entry.path for entry in entries]
+        data = QMimeData()
+        data.setData(PATHS_MIME, "\n".join(lines).encode("utf-8", "replace"))
+        return data
+
+    def supportedDragActions(self) -> Qt.DropAction:
+        return Qt.DropAction.CopyAction
 
     # Nodes
 

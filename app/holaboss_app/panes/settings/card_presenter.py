@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from holaboss_app.panes.settings.form import ProviderDraft
@@ -125,28 +126,28 @@ class CardPresenter:
     # Key and test
 
     def _store_key(self, value: str) -> None:
-        self._with_key(KeyStep.SAVE, self._actions.store_key(self._id, value))
+        self._with_key(KeyStep.SAVE, partial(self._actions.store_key, self._id, value))
 
     def _keep_key(self, value: str) -> None:
-        self._with_key(KeyStep.KEEP, self._actions.keep_key(self._id, value))
+        self._with_key(KeyStep.KEEP, partial(self._actions.keep_key, self._id, value))
 
     def _remove_key(self) -> None:
-        self._with_key(KeyStep.REMOVE, self._actions.remove_key(self._card.view))
+        self._with_key(KeyStep.REMOVE, partial(self._actions.remove_key, self._card.view))
 
     def _read_key(self) -> None:
-        self._with_key(KeyStep.READ, self._actions.send_key(self._id))
+        self._with_key(KeyStep.READ, partial(self._actions.send_key, self._id))
 
     def _migrate_key(self) -> None:
-        self._with_key(KeyStep.MIGRATE, self._actions.migrate_key(self._id))
+        self._with_key(KeyStep.MIGRATE, partial(self._actions.migrate_key, self._id))
 
-    def _with_key(self, step: KeyStep, action: Coroutine[Any, Any, None]) -> None:
+    def _with_key(self, step: KeyStep, action: Callable[[], Awaitable[None]]) -> None:
         self._start(self._changing_key(step, action), "key")
 
-    async def _changing_key(self, step: KeyStep, action: Coroutine[Any, Any, None]) -> None:
+    async def _changing_key(self, step: KeyStep, action: Callable[[], Awaitable[None]]) -> None:
         key = self._form.key
         key.set_running(True)
         try:
-            await action
+            await action()
             key.stored()
             self._take(await self._actions.runtime.providers())
         except EXPECTED_ERRORS as error:

@@ -10,8 +10,10 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
 from holaboss_app.panes.settings import connection_words as words
 from holaboss_app.panes.settings.connection_parts import ReadText, StateDot, ToolList
-from holaboss_app.panes.settings.flow import FlowLayout
 from holaboss_app.panes.settings.parts import IconLabel, Notice, column, push_button, row, text_label
+from holaboss_app.panes.settings.text import breakable
+from holaboss_app.theme.flow import FlowLayout
+from holaboss_app.theme.focus import set_waiting
 from holaboss_app.theme.style import repolish
 from holaboss_client.mcp import McpServerView
 
@@ -135,7 +137,7 @@ class ConnectionCard(QFrame):
             self._settling.start()
         self.view = view
         state = words.state_words(view)
-        self._name.setText(words.breakable(view.name))
+        self._name.setText(breakable(view.name))
         self._kind.setText(words.kind_words(view))
         self._icon.show_icon("terminal" if view.type == "local" else "server", "text_muted")
         self.dot.show_token(state.token)
@@ -148,7 +150,7 @@ class ConnectionCard(QFrame):
         self.rights.setVisible(view.type == "local" and not words.warning(view))
         self._show_trouble(view)
         facts = "  ·  ".join(part for part in (words.signed_in(view), words.facts(view)) if part)
-        self.facts.setText(words.breakable(facts))
+        self.facts.setText(breakable(facts))
         self.facts.setVisible(bool(facts))
         self.tools.show_tools(view.tools)
         self.tools.setAccessibleName(self.tr("Tools of {name}").format(name=view.name))
@@ -166,7 +168,7 @@ class ConnectionCard(QFrame):
 
     def fail(self, sentence: str) -> None:
         """Say why it did not work; an empty sentence takes that back."""
-        self.problem.say(words.breakable(sentence))
+        self.problem.say(breakable(sentence))
 
     @property
     def shows_log(self) -> bool:
@@ -183,7 +185,7 @@ class ConnectionCard(QFrame):
 
     def _show_trouble(self, view: McpServerView) -> None:
         """The sentence about what is wrong with it; about consent the warning says everything."""
-        sentence = words.breakable(view.last_error or "")
+        sentence = breakable(view.last_error or "")
         self.missing.say(sentence if view.state == "unavailable" else "")
         self.trouble.say("" if view.state in ("unavailable", "needs_consent") else sentence)
         earlier = view.consent.earlier_command_text if view.consent is not None else None
@@ -197,7 +199,7 @@ class ConnectionCard(QFrame):
             button.setText(titles[act])
             button.setAccessibleName(f"{titles[act]}: {view.name}")
             button.setVisible(act in wanted)
-            button.setEnabled(not self._busy or act is Act.SHOW_LOG)
+            set_waiting(button, self._busy and act is not Act.SHOW_LOG)
         if self._settling.isActive():
             self.buttons[Act.ALLOW].setEnabled(False)
         self.show_tools.setVisible(bool(view.tools))

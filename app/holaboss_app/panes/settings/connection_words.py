@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,7 +19,6 @@ mcp_registry:
       type: remote
       url: https://example.com/mcp
 """
-_LONG: Final = re.compile(r"\S{24}(?=\S)")
 _COLOURS: Final = {
     "ready": "success",
     "starting": "info",
@@ -104,11 +102,6 @@ def warning(view: McpServerView) -> str:
     if view.consent.state != "changed":
         return f"{_tr('A file of this workspace names this command. Nobody has allowed it yet.')} {rights}"
     return f"{rights} {_tr('It is not the command that you allowed before, which was:')}"
-
-
-def breakable(text: str) -> str:
-    """Text from outside for a label: a word that is wider than the window is broken."""
-    return _LONG.sub(lambda found: found[0] + "\u200b", text)
 
 
 def tools_title(view: McpServerView, *, shown: bool) -> str:

@@ -8,8 +8,10 @@ from PySide6.QtWidgets import QFrame, QWidget
 
 from holaboss_app.panes.settings.connection_card import ConnectionCard
 from holaboss_app.panes.settings.connection_parts import ReadText
-from holaboss_app.panes.settings.connection_words import EXAMPLE, breakable
+from holaboss_app.panes.settings.connection_words import EXAMPLE
 from holaboss_app.panes.settings.parts import Notice, column, push_button, row, text_label
+from holaboss_app.panes.settings.text import breakable
+from holaboss_app.theme.focus import follow_layout
 from holaboss_client.mcp import McpServerList, McpServerView
 
 
@@ -90,6 +92,7 @@ class ConnectionsSection(QWidget):
             if self._column.indexOf(card) != place:
                 self._column.insertWidget(place, card)
             card.show_view(view)
+        follow_layout(self)
         none = self.tr("This workspace has no connections yet")
         self._adding_title.setText(self.tr("Add a connection") if found.items else none)
         self.adding.show()

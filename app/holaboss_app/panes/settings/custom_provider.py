@@ -5,21 +5,27 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QLineEdit
 
 from holaboss_app.panes.settings.form import (
     KIND_NAMES,
+    LONGEST_NAME,
     ProviderDraft,
     check_base_url,
     check_models,
     check_name,
+    free_provider_id,
     preview_url,
-    provider_id,
 )
 from holaboss_app.panes.settings.models_editor import ModelsEditor
-from holaboss_app.panes.settings.parts import Field, Notice, Picker, column, push_button, row, text_label
-from holaboss_client.config import ProviderKind
+from holaboss_app.panes.settings.outcome import Outcome
+from holaboss_app.panes.settings.parts import Field, Notice, Picker, column, push_button, text_label
+from holaboss_app.panes.settings.text import shortened
+from holaboss_app.theme.flow import FlowLayout
+from holaboss_app.theme.focus import set_waiting
+from holaboss_client.config import ProviderKind, ProviderTest
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +40,13 @@ class NewProvider:
 
 
 class CustomProviderForm(QFrame):
-    """Emits `add_requested` with a `NewProvider` once everything in it is valid."""
+    """Emits `add_requested` with a `NewProvider` once everything in it is valid, and `test_requested` with one that
+    has at least an address: what it answers with fills the list of models."""
 
     add_requested = Signal(NewProvider)
+    test_requested = Signal(NewProvider)
     cancelled = Signal()
+    opened = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,12 +61,13 @@ class CustomProviderForm(QFrame):
         layout.addWidget(text_label(self.tr("Add a provider"), "heading"))
         for widget in (self._name_field, self._kind_field, self._address, self._key_field):
             layout.addWidget(widget)
-        layout.addWidget(self.models)
-        layout.addWidget(self.problem)
+        for widget in (self.models, self.outcome, self.problem):
+            layout.addWidget(widget)
         layout.addLayout(self._build_buttons())
 
     def _build_inputs(self) -> None:
         self.name = QLineEdit()
+        self.name.setMaxLength(LONGEST_NAME)
         self.name.setPlaceholderText(self.tr("For example: Our lab"))
         self._name_field = Field(self.tr("Name"), self.name, name="custom-name")
         self.kind = Picker("custom-kind", self.tr("Protocol"))
@@ -73,20 +83,24 @@ class CustomProviderForm(QFrame):
         self._key_field = Field(self.tr("API key"), self.key, name="custom-api-key", hint=hint)
         self.models = ModelsEditor()
         self.models.field.editor.setObjectName("custom-models")
-        self.models.discover.hide()
+        self.models.discovery_requested.connect(self._try)
+        self.outcome = Outcome()
+        self._tried: NewProvider | None = None
         self.name.textEdited.connect(self._show_id)
         self.base_url.textEdited.connect(self._preview)
         self.kind.chosen.connect(self._preview)
+        self.key.textEdited.connect(self._forget_outcome)
 
-    def _build_buttons(self) -> QHBoxLayout:
+    def _build_buttons(self) -> FlowLayout:
         self.add = push_button(self.tr("Add and connect"), "add-custom", kind="primary")
         self.add.clicked.connect(self._submit)
         cancel = push_button(self.tr("Cancel"), "cancel-custom", kind="ghost")
         cancel.clicked.connect(self.cancelled)
-        buttons = row()
-        buttons.addWidget(self.add)
-        buttons.addWidget(cancel)
-        buttons.addStretch(1)
+        self.test = push_button(self.tr("Test connection"), "test-custom")
+        self.test.clicked.connect(self._try)
+        buttons = FlowLayout()
+        for button in (self.add, self.test, cancel):
+            buttons.addWidget(button)
         return buttons
 
     def start(self, taken: Collection[str]) -> None:
@@ -95,6 +109,7 @@ class CustomProviderForm(QFrame):
         for line in (self.name, self.base_url, self.key):
             line.clear()
         self.models.text.clear()
+        self.models.offer([])
         for field in (self._name_field, self._address, self._key_field, self.models.field):
             field.show_error(None)
         self._show_id("")
@@ -102,9 +117,35 @@ class CustomProviderForm(QFrame):
         self.fail("")
         self.show()
         self.name.setFocus()
+        self.opened.emit()
 
     def set_busy(self, busy: bool) -> None:
-        self.add.setEnabled(not busy)
+        set_waiting(self.add, busy)
+
+    def set_testing(self, new: NewProvider) -> None:
+        """`new` is being tried."""
+        self._tried = new
+        set_waiting(self.test, True)
+        self.outcome.show_asking()
+
+    def show_test(self, new: NewProvider, result: ProviderTest) -> None:
+        """What came of trying `new`; dropped when another address or key is filled in by now."""
+        if self._tried is new:
+            self._forget_outcome()
+            self.outcome.show_result(result)
+            self.models.offer(result.models)
+
+    def test_failed(self, new: NewProvider, sentence: str) -> None:
+        if self._tried is new:
+            self._forget_outcome()
+            self.outcome.show_failure(sentence)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Escape leaves the form, not the page."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.cancelled.emit()
+        else:
+            super().keyPressEvent(event)
 
     def fail(self, sentence: str) -> None:
         self.problem.say(sentence)
@@ -114,16 +155,38 @@ class CustomProviderForm(QFrame):
 
     def _show_id(self, name: str) -> None:
         self._name_field.show_error(None)
-        words = self.tr("Its models are called {id}/…").format(id=provider_id(name))
-        self._name_field.show_hint(words if provider_id(name) else "")
+        words = self.tr("Its models are called {id}/…").format(id=free_provider_id(name, self._taken))
+        self._name_field.show_hint(words if name.strip() else "")
 
     def _preview(self) -> None:
         self._address.show_error(None)
+        self._forget_outcome()
         url = preview_url(self._kind(), self.base_url.text())
-        self._address.show_hint(self.tr("Requests go to {url}").format(url=url) if url else "")
+        self._address.show_hint(self.tr("Requests go to {url}").format(url=shortened(url)) if url else "")
+
+    def _forget_outcome(self) -> None:
+        """It was about something else."""
+        self._tried = None
+        set_waiting(self.test, False)
+        self.outcome.clear()
+
+    def _filled(self) -> NewProvider:
+        draft = ProviderDraft(self.base_url.text().strip(), self.models.models)
+        name = self.name.text().strip()
+        wanted = free_provider_id(name, self._taken)
+        return NewProvider(wanted, name, self._kind(), draft, self.key.text().strip())
+
+    def _try(self) -> None:
+        error = check_base_url(self.base_url.text())
+        self._address.show_error(error)
+        if error:
+            self.base_url.setFocus()
+        else:
+            self.test_requested.emit(self._filled())
 
     def _submit(self) -> None:
-        draft = ProviderDraft(self.base_url.text().strip(), self.models.models)
+        new = self._filled()
+        draft = new.draft
         errors = {
             self._name_field: check_name(self.name.text(), self._taken),
             self._address: check_base_url(draft.base_url),
@@ -135,9 +198,7 @@ class CustomProviderForm(QFrame):
         if wrong:
             wrong[0].editor.setFocus()
             return
-        name = self.name.text().strip()
-        key = self.key.text().strip()
-        self.add_requested.emit(NewProvider(provider_id(name), name, self._kind(), draft, key))
+        self.add_requested.emit(new)
 
     def _no_model(self, draft: ProviderDraft) -> str | None:
-        return None if draft.models else self.tr("Write at least one model id.")
+        return None if draft.models else self.tr("Write at least one model id, or find them and tick one.")

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
 from holaboss_app.panes.settings.parts import column, push_button, row, set_role, text_label
+from holaboss_app.panes.settings.text import breakable
 from holaboss_app.theme.icons import icon
 
 COMPONENTS: Final = (
@@ -31,6 +32,14 @@ COMPONENTS: Final = (
 )
 
 
+def show_value(label: QLabel, value: str) -> None:
+    """Long parts are broken; what is broken cannot be selected, or a copy of it would have invisible characters."""
+    words = breakable(value)
+    label.setText(words)
+    whole = Qt.TextInteractionFlag.TextSelectableByMouse if words == value else None
+    label.setTextInteractionFlags(whole or Qt.TextInteractionFlag.NoTextInteraction)
+
+
 class FactsCard(QFrame):
     """A heading and rows of a name and a value; a value can be copied, and a folder be opened."""
 
@@ -50,7 +59,8 @@ class FactsCard(QFrame):
     def add(self, title: str, value: str = "", *, folder: Path | None = None) -> QLabel:
         """Add a row and return the label of its value; a folder gets a line and a button of its own."""
         line = self._grid.rowCount()
-        label = text_label(value, selectable=True)
+        label = text_label(selectable=True)
+        show_value(label, value)
         caption = text_label(title, "muted", wrap=folder is not None)
         if folder is None:
             self._grid.addWidget(caption, line, 0)
@@ -100,11 +110,11 @@ class PrivacySection(QWidget):
         card = FactsCard(self.tr("Keys"))
         self.keychain = text_label(self.tr("Not asked yet."))
         self.keychain.setObjectName("keychain-state")
-        check = push_button(self.tr("Check again"), "check-keychain", icon_name="refresh")
-        check.clicked.connect(self.keychain_check_requested)
+        self.check = push_button(self.tr("Check again"), "check-keychain", icon_name="refresh")
+        self.check.clicked.connect(self.keychain_check_requested)
         line = row()
         line.addWidget(self.keychain, 1)
-        line.addWidget(check)
+        line.addWidget(self.check)
         card.body.addLayout(line)
         return card
 
@@ -120,7 +130,7 @@ class PrivacySection(QWidget):
         """Where the runtime says that its configuration is."""
         if self._config is None:
             self._config = self.places.add(self.tr("Configuration"), folder=Path(path).parent)
-        self._config.setText(path)
+        show_value(self._config, path)
 
 
 class AboutSection(QWidget):

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -30,6 +32,10 @@ _VENDOR_HOSTS: Final = frozenset({"api.openai.com", _ANTHROPIC_HOST, _GEMINI_HOS
 _PROXY_ROUTE: Final = re.compile(r"/(openai|anthropic|google)(/v1)?$")
 _CALL: Final = re.compile(r"/(chat/completions|responses|messages|models)$")
 """What people paste along when they copy the address of a whole call."""
+
+LONGEST_ID: Final = 64
+LONGEST_NAME: Final = 100
+"""What the runtime takes of them, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +97,26 @@ def check_name(name: str, taken: Collection[str]) -> str | None:
     """What is wrong with the name of a new provider; `taken` holds the ids in use."""
     if not name.strip():
         return _tr("Give the provider a name.")
-    if provider_id(name) == "":
+    if not any(character.isalnum() for character in name):
         return _tr("Use at least one letter or digit in the name.")
-    if provider_id(name) in taken:
+    if (found := provider_id(name)) and found in taken:
         return _tr("There is already a provider with this name.")
     return None
 
 
 def provider_id(name: str) -> str:
-    """The id of a custom provider: lower case letters, digits and underscores. `My Lab!` becomes `my_lab`."""
-    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+    """The id of a custom provider: at most 64 lower case letters, digits and underscores. `My Büro!` becomes
+    `my_buro`; a name in another script, of which nothing is left, gives an empty id."""
+    plain = unicodedata.normalize("NFKD", name.lower()).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:LONGEST_ID].strip("_")
+
+
+def free_provider_id(name: str, taken: Collection[str]) -> str:
+    """The id of `name`, or, where its script has no plain letters, the first free one of `custom`, `custom_2`…"""
+    if found := provider_id(name):
+        return found
+    numbered = (f"custom_{number}" for number in count(2))
+    return next(candidate for candidate in chain(["custom"], numbered) if candidate not in taken)
 
 
 def is_loopback(url: str) -> bool:

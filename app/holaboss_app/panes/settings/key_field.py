@@ -5,11 +5,13 @@ from __future__ import annotations
 from enum import Enum
 from typing import Literal
 
-from PySide6.QtCore import Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QDesktopServices, QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from holaboss_app.panes.settings.parts import Field, IconLabel, Notice, column, push_button, row, text_label
+from holaboss_app.theme.flow import FlowLayout
+from holaboss_app.theme.focus import set_waiting
 from holaboss_client.config import KeyState, ProviderView
 
 KeyPlace = KeyState | Literal["session"]
@@ -92,12 +94,11 @@ class KeyField(QWidget):
         self.retry = push_button(self.tr("Read again"), "retry-key")
         self.replace = push_button(self.tr("Replace"), "replace-key")
         self.remove = push_button(self.tr("Remove"), "remove-key", kind="danger")
-        line, buttons = row(), row()
+        line, buttons = row(), FlowLayout()
         line.addWidget(self._kept_icon)
         line.addWidget(self.kept_label, 1)
         for button in (self.migrate, self.retry, self.replace, self.remove):
             buttons.addWidget(button)
-        buttons.addStretch(1)
         layout.addLayout(line)
         layout.addLayout(buttons)
         self.migrate.clicked.connect(self.migrate_requested)
@@ -150,6 +151,13 @@ class KeyField(QWidget):
         self.keep.setVisible(can_keep)
         self.problem.say(f"{sentence} {self._cost()}".strip() if can_keep else sentence)
 
+    def take_back(self, key: str, sentence: str) -> None:
+        """A key that was typed elsewhere could not be stored: it is here now, with the reason."""
+        self._replacing = self._place != "none"
+        self.input.setText(key)
+        self.failed(KeyStep.SAVE, sentence)
+        self.input.setFocus()
+
     def ask(self, sentence: str) -> None:
         """Point out that a key is missing and put the caret there."""
         self.field.show_error(sentence)
@@ -159,7 +167,14 @@ class KeyField(QWidget):
         """While a key is on its way its buttons wait."""
         buttons = (self.save, self.migrate, self.retry, self.replace, self.remove, self.keep, self.again)
         for button in buttons:
-            button.setEnabled(not running)
+            set_waiting(button, running)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Escape gives up replacing the key; otherwise it is the page's."""
+        if event.key() == Qt.Key.Key_Escape and self._replacing:
+            self._cancel()
+        else:
+            super().keyPressEvent(event)
 
     def _arrange(self) -> None:
         entering = self._place == "none" or self._replacing

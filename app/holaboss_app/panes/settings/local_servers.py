@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QPushButton, QWidget
 
 from holaboss_app.panes.settings.parts import IconLabel, column, push_button, row, text_label
+from holaboss_app.theme.focus import follow_layout, set_waiting
 from holaboss_client.config import LocalServer, ProviderCatalogue
 
 
@@ -21,6 +22,8 @@ class LocalServersCard(QFrame):
         self.setProperty("surface", "card")
         self._servers: list[LocalServer] = []
         self._connected: dict[str, str] = {}
+        self._connecting = False
+        """The button of a row was pressed that had the keyboard, and goes with its row."""
         self.refresh = push_button(
             self.tr("Refresh"), "refresh-local-servers", kind="ghost", icon_name="refresh"
         )
@@ -38,33 +41,42 @@ class LocalServersCard(QFrame):
         layout.addWidget(listing)
 
     def set_searching(self) -> None:
-        self.refresh.setEnabled(False)
+        set_waiting(self.refresh, True)
         self.status.setText(self.tr("Looking for Ollama, LM Studio, llama.cpp and vLLM…"))
         self.status.show()
 
     def show_servers(self, servers: list[LocalServer]) -> None:
         self._servers = servers
-        self.refresh.setEnabled(True)
+        set_waiting(self.refresh, False)
         none = self.tr("No model server answers on the usual ports of Ollama, LM Studio, llama.cpp and vLLM.")
         self.status.setText("" if servers else none)
         self.status.setVisible(not servers)
         self._rebuild()
 
     def fail(self, sentence: str) -> None:
-        self.refresh.setEnabled(True)
+        """Say why looking or connecting did not work; an empty sentence takes it back."""
+        set_waiting(self.refresh, False)
         self.status.setText(sentence)
-        self.status.show()
+        self.status.setVisible(bool(sentence))
+        if sentence:
+            self._rebuild()
 
     def show_catalogue(self, catalogue: ProviderCatalogue) -> None:
         self._connected = {view.id: view.base_url for view in catalogue.providers if view.connected}
         self._rebuild()
 
     def _rebuild(self) -> None:
+        had_focus, self._connecting = self._connecting and QApplication.focusWidget() is None, False
         while (item := self._rows.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
+                had_focus = had_focus or widget.isAncestorOf(QApplication.focusWidget() or self)
+                widget.hide()
                 widget.deleteLater()
         for server in self._servers:
             self._rows.addWidget(self._row(server))
+        if had_focus:
+            self.refresh.setFocus()
+        follow_layout(self)
 
     def _row(self, server: LocalServer) -> QWidget:
         box = QWidget()
@@ -85,5 +97,10 @@ class LocalServersCard(QFrame):
     def _connect_button(self, server: LocalServer) -> QPushButton:
         button = push_button(self.tr("Connect"), f"connect-local-{server.provider_id}")
         button.setAccessibleName(self.tr("Connect: {name}").format(name=server.name))
-        button.clicked.connect(lambda: self.connect_requested.emit(server))
+        button.clicked.connect(lambda: self._connect(button, server))
         return button
+
+    def _connect(self, button: QPushButton, server: LocalServer) -> None:
+        self._connecting = button.hasFocus()
+        set_waiting(button, True)  # until the rows are made anew
+        self.connect_requested.emit(server)

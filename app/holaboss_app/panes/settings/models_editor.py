@@ -71,6 +71,7 @@ class ModelsEditor(QWidget):
         self.list.setObjectName("found-models")
         self.list.setAccessibleName(self.tr("Models found at the provider"))
         self.list.setUniformItemSizes(True)
+        self.list.setProperty("ring", "true")
         self.list.itemChanged.connect(self._ticked)
         layout = column(offer, spacing=4)
         for widget in (self._count, self.filter, self.list):

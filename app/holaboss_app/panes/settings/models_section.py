@@ -12,6 +12,7 @@ from holaboss_app.panes.settings.local_servers import LocalServersCard
 from holaboss_app.panes.settings.model_choice import BackgroundTasksCard, DefaultModelCard
 from holaboss_app.panes.settings.parts import Notice, column, push_button
 from holaboss_app.panes.settings.provider_card import ProviderCard
+from holaboss_app.theme.focus import follow_layout
 from holaboss_client.config import ProviderCatalogue, ProviderView
 
 
@@ -20,6 +21,7 @@ class ModelsSection(QWidget):
 
     card_added = Signal(ProviderCard)
     move_keys_requested = Signal()
+    keychain_check_requested = Signal()
     reload_requested = Signal()
 
     def __init__(self) -> None:
@@ -31,7 +33,7 @@ class ModelsSection(QWidget):
         self.default_model = DefaultModelCard()
         self.background = BackgroundTasksCard()
         self.add = push_button(self.tr("Add another provider…"), "add-provider", icon_name="plus")
-        self.add.clicked.connect(self._start_custom)
+        self.add.clicked.connect(self.start_custom)
         self.custom.cancelled.connect(self.end_custom)
         self._card_column = column(cards := QWidget(), spacing=8)
         self._content = QWidget()
@@ -56,6 +58,8 @@ class ModelsSection(QWidget):
         self.file_notice.setObjectName("config-notice")
         self.keychain = Notice()
         self.keychain.setObjectName("keychain-notice")
+        self.look_again = self.keychain.add_button(push_button(self.tr("Check again"), "keychain-again"))
+        self.look_again.clicked.connect(self.keychain_check_requested)
         self.literal = Notice()
         self.literal.setObjectName("literal-keys-notice")
         self.move_all = self.literal.add_button(push_button(self.tr("Move to keychain"), "move-all-keys"))
@@ -92,6 +96,7 @@ class ModelsSection(QWidget):
         self.local_servers.show_catalogue(catalogue)
         self.default_model.show_catalogue(catalogue)
         self.background.show_catalogue(catalogue)
+        follow_layout(self)
 
     def reveal(self, name: str) -> ProviderCard | None:
         """Open the card of a provider id; the caller scrolls to it."""
@@ -100,15 +105,16 @@ class ModelsSection(QWidget):
             card.set_expanded(True)
         return card
 
+    def start_custom(self) -> None:
+        """Open the form of a provider that is not in the catalogue."""
+        self.add.hide()
+        names = {provider_id(card.view.name) for card in self.cards.values()}
+        self.custom.start(self.cards.keys() | names)
+
     def end_custom(self) -> None:
         self.custom.hide()
         self.add.show()
         self.add.setFocus()
-
-    def _start_custom(self) -> None:
-        self.add.hide()
-        names = {provider_id(card.view.name) for card in self.cards.values()}
-        self.custom.start(self.cards.keys() | names)
 
     def _card(self, view: ProviderView) -> ProviderCard:
         if (card := self.cards.get(view.id)) is None:

@@ -8,6 +8,7 @@ from typing import Final
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QHBoxLayout,
     QListWidget,
@@ -22,13 +23,17 @@ from holaboss_app.panes.settings.appearance_section import AppearanceSection
 from holaboss_app.panes.settings.connections_section import ConnectionsSection
 from holaboss_app.panes.settings.facts_section import AboutSection, PrivacySection
 from holaboss_app.panes.settings.models_section import ModelsSection
-from holaboss_app.panes.settings.parts import column, row, text_label
+from holaboss_app.panes.settings.parts import column, reveal, row, text_label
+from holaboss_app.theme.focus import follow_layout
 from holaboss_app.theme.icons import icon
 from holaboss_app.theme.style import scaled, theme_notifier
 from holaboss_app.theme.tokens import MEASURE
 from holaboss_client import PRODUCT_VERSION
 
 SECTIONS: Final = ("models", "connections", "appearance", "privacy", "about")
+NEW: Final = "+"
+"""`models/+`: no provider has such an id."""
+
 NARROW: Final = 620
 """Below this width, at 100 % text, the list shows icons only."""
 
@@ -47,7 +52,8 @@ class SettingsPage(QWidget):
         self.appearance = AppearanceSection()
         self.privacy = PrivacySection()
         self.about = AboutSection(PRODUCT_VERSION, _libraries())
-        self._stack = QStackedWidget()
+        self._stack = QStackedWidget(self)
+        self._revealed: QWidget | None = None
         self._build_list()
         body = row(spacing=0)
         listing = row()
@@ -59,12 +65,13 @@ class SettingsPage(QWidget):
         layout = column(self, spacing=0)
         layout.addLayout(self._build_head())
         layout.addLayout(body, 1)
+        self.models.custom.opened.connect(self._show_custom)
         theme_notifier().theme_changed.connect(self._fit)
         self._list.setCurrentRow(0)
         self._fit()
 
     def _build_head(self) -> QHBoxLayout:
-        back = QToolButton()
+        self._back = back = QToolButton()
         back.setObjectName("close-settings")
         back.setIcon(icon("chevron-left"))
         back.setAccessibleName(self.tr("Back to the workspace"))
@@ -81,6 +88,7 @@ class SettingsPage(QWidget):
         self._list = QListWidget()
         self._list.setObjectName("settings-sections")
         self._list.setAccessibleName(self.tr("Sections of the settings"))
+        self._list.setProperty("ring", "true")
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._areas: list[QScrollArea] = []
         self._titles = [
@@ -97,7 +105,7 @@ class SettingsPage(QWidget):
             item.setToolTip(title)
             item.setData(Qt.ItemDataRole.AccessibleTextRole, title)
             self._list.addItem(item)
-            self._areas.append(_scrolling(title, section))
+            self._areas.append(_scrolling(title, section, self._stack))
             self._stack.addWidget(self._areas[-1])
         self._list.currentRowChanged.connect(self._stack.setCurrentIndex)
 
@@ -106,7 +114,8 @@ class SettingsPage(QWidget):
         return SECTIONS[self._stack.currentIndex()]
 
     def show_section(self, path: str) -> bool:
-        """`models`, `connections`, `appearance`, `privacy`, `about`, or `models/<provider id>`, which opens that card.
+        """`models`, `connections`, `appearance`, `privacy`, `about`; `models/<provider id>` opens that card, and
+        `models/+` the form of a new provider.
 
         False when there is no such card, or not yet.
         """
@@ -114,12 +123,33 @@ class SettingsPage(QWidget):
         self._list.setCurrentRow(SECTIONS.index(name) if name in SECTIONS else 0)
         if not detail:
             return True
+        if detail == NEW and self.models.cards:
+            self.models.start_custom()
+            return True
         card = self.models.reveal(detail)
         if card is None:
             return False
-        # The card has its final place only after the next layout.
-        QTimer.singleShot(0, card, lambda: self._areas[0].ensureWidgetVisible(card, 0, 24))
+        self._show_whole(card, card.first_input)
         return True
+
+    def keep_in_sight(self) -> None:
+        """Something came above what the page was opened for: stay with that, while the keyboard is in it."""
+        focused, part = QApplication.focusWidget(), self._revealed
+        if part is not None and focused is not None and part.isAncestorOf(focused):
+            reveal(part)
+
+    def _show_custom(self) -> None:
+        self._show_whole(self.models.custom, self.models.custom.name)
+
+    def _show_whole(self, part: QWidget, caret: QWidget) -> None:
+        """Scroll to `part` and put the caret into it; it has its final place only after the next layout."""
+
+        def show() -> None:
+            caret.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._revealed = part
+            reveal(part)
+
+        QTimer.singleShot(0, part, show)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Escape goes back, unless what has the focus wanted it for itself."""
@@ -135,11 +165,18 @@ class SettingsPage(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.opened.emit()
+        follow_layout(self)  # only in its window is the order of its own parts settled
+        QTimer.singleShot(0, self, self._take_keyboard)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self._fit()
+
+    def _take_keyboard(self) -> None:
+        """It comes to the list of sections, not to the button that leads back."""
+        if self.isVisible() and QApplication.focusWidget() in (None, self._back):
+            self._list.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _fit(self) -> None:
         narrow = self.width() < scaled(NARROW)
@@ -151,20 +188,23 @@ class SettingsPage(QWidget):
             item.setSizeHint(QSize(0, scaled(36)))
 
 
-def _scrolling(title: str, section: QWidget) -> QScrollArea:
-    """A section under its title, centred, no wider than text can be read."""
-    content = QWidget()
+def _scrolling(title: str, section: QWidget, stack: QStackedWidget) -> QScrollArea:
+    """A section under its title, centred, no wider than text can be read.
+
+    Built from the outside in: Qt works out the style of a whole tree again whenever the tree gets another parent.
+    """
+    area = QScrollArea(stack)
+    content = QWidget(area.viewport())
+    area.setWidget(content)
     content.setProperty("clear", "true")
     layout = column(content, spacing=16, margins=20)
     layout.addWidget(text_label(title, "title"))
     layout.addWidget(section, 1)
     content.setMaximumWidth(MEASURE + 40)
-    area = QScrollArea()
     area.setWidgetResizable(True)
     area.setAlignment(Qt.AlignmentFlag.AlignHCenter)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    area.setWidget(content)
     return area
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -10,13 +10,21 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
+    QScrollArea,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
 
+from holaboss_app.panes.settings.text import ADDRESS, breakable
+from holaboss_app.theme.flow import FlowLayout
 from holaboss_app.theme.icons import icon
 from holaboss_app.theme.style import repolish, scaled, theme_notifier
+
+LAYOUT_ROUNDS = 4
+"""What is shown inside of what is shown moves everything around it, one level after the other."""
+REVEAL_MARGIN = 64
+"""What belongs to it and comes after it is seen too."""
 
 
 def text_label(text: str = "", role: str = "", *, wrap: bool = True, selectable: bool = False) -> QLabel:
@@ -66,6 +74,22 @@ def row(*, spacing: int = 8) -> QHBoxLayout:
     return layout
 
 
+def reveal(part: QWidget) -> None:
+    """Scroll the page until `part` is in sight, or its top where it is higher than the page; at once, so that what
+    has only just become visible gets its place first."""
+    area = part.parentWidget()
+    while area is not None and not isinstance(area, QScrollArea):
+        area = area.parentWidget()
+    if area is None or not part.isVisible():
+        return
+    for _ in range(LAYOUT_ROUNDS):
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
+    area.ensureWidgetVisible(part, 0, REVEAL_MARGIN)
+    content, view = area.widget(), area.viewport()
+    if content is not None and part.height() > view.height():
+        area.verticalScrollBar().setValue(part.mapTo(content, QPoint(0, 0)).y())
+
+
 class IconLabel(QWidget):
     """An icon of fixed size that grows with the text scale and follows the theme."""
 
@@ -101,7 +125,7 @@ class Notice(QFrame):
         self.icon = IconLabel(icon_name, token)
         self.label = text_label(text)
         self.label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        self._buttons = row()
+        self._buttons = FlowLayout()
         self._below = column(words := QWidget(), spacing=8)
         self._below.addWidget(self.label)
         self._below.addLayout(self._buttons)
@@ -121,11 +145,7 @@ class Notice(QFrame):
         self._below.insertWidget(1, widget)
 
     def add_button(self, button: QPushButton) -> QPushButton:
-        if self._buttons.count():
-            self._buttons.insertWidget(self._buttons.count() - 1, button)
-        else:
-            self._buttons.addWidget(button)
-            self._buttons.addStretch(1)
+        self._buttons.addWidget(button)
         return button
 
 
@@ -159,11 +179,12 @@ class Field(QWidget):
     def show_error(self, error: str | None) -> None:
         """Say what is wrong, or go back to the hint."""
         self.has_error = error is not None
-        self.message.setText(error or self._hint)
-        self.message.setVisible(bool(self.message.text()))
+        words = error or self._hint
+        self.message.setText(breakable(words, ADDRESS))
+        self.message.setVisible(bool(words))
         set_role(self.message, "danger" if error else "small")
         self.editor.setProperty("invalid", "true" if error else "false")
-        self.editor.setAccessibleDescription(self.message.text())
+        self.editor.setAccessibleDescription(words)
         repolish(self.editor)
 
 

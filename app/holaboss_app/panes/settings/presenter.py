@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QUrl, Signal
@@ -13,6 +14,7 @@ from holaboss_app.panes.settings.card_presenter import CardPresenter
 from holaboss_app.panes.settings.connections_presenter import ConnectionsPresenter
 from holaboss_app.panes.settings.custom_provider import NewProvider
 from holaboss_app.panes.settings.key_field import KeyPlace
+from holaboss_app.panes.settings.new_provider import NewProviderPresenter
 from holaboss_app.panes.settings.page import SettingsPage
 from holaboss_app.panes.settings.provider_actions import EXPECTED_ERRORS, ProviderActions, sentence
 from holaboss_app.panes.settings.provider_card import ProviderCard
@@ -20,6 +22,8 @@ from holaboss_app.services.keychain import Keychain, KeychainState
 from holaboss_app.services.profile import Profile
 from holaboss_app.services.settings_store import SettingsStore
 from holaboss_app.services.tasks import Report, Tasks
+from holaboss_app.theme.focus import set_waiting
+from holaboss_app.theme.style import theme_notifier
 from holaboss_client.client import RuntimeClient
 from holaboss_client.config import (
     LocalServer,
@@ -52,6 +56,9 @@ class SettingsPresenter(QObject):
         self._tasks = Tasks(report)
         self._connections = ConnectionsPresenter(page.connections, report)
         self._connections.open_url_requested.connect(QDesktopServices.openUrl)
+        self._new = NewProviderPresenter(page.models.custom, self._actions, self._tasks)
+        self._new.added.connect(self._added)
+        self._new.key_refused.connect(self._key_refused)
         self._cards: dict[str, CardPresenter] = {}
         self._catalogue: ProviderCatalogue | None = None
         self._gone = ""
@@ -67,17 +74,25 @@ class SettingsPresenter(QObject):
         models.card_added.connect(self._card_added)
         models.reload_requested.connect(self._reload)
         models.move_keys_requested.connect(self._move_keys)
-        models.custom.add_requested.connect(self._add_custom)
+        models.keychain_check_requested.connect(self._try_keychain)
         models.local_servers.refresh_requested.connect(self._find_servers)
         models.local_servers.connect_requested.connect(self._connect_server)
         models.default_model.chosen.connect(self._choose_default)
         models.background.chosen.connect(self._choose_background)
         page.appearance.theme_chosen.connect(self.theme_requested)
         page.appearance.scale_chosen.connect(self.scale_requested)
-        page.privacy.keychain_check_requested.connect(self._look_at_keychain)
+        page.privacy.keychain_check_requested.connect(self._try_keychain)
         page.privacy.folder_requested.connect(_open_folder)
+        theme_notifier().theme_changed.connect(self._show_theme)
 
     # What the shell tells
+
+    def start_with(self, catalogue: ProviderCatalogue) -> None:
+        """What somebody else has read already, until this has read its own."""
+        if self._catalogue is None:
+            self._catalogue = catalogue
+            if self._page.isVisible():
+                self._draw()
 
     def attach(self, client: RuntimeClient) -> None:
         """A runtime is there: read its catalogue, and save what could not be saved meanwhile."""
@@ -107,7 +122,7 @@ class SettingsPresenter(QObject):
             self._reload()
 
     def show_section(self, path: str) -> None:
-        """`models`, `models/<provider id>`, `connections`, `appearance`, `privacy` or `about`."""
+        """`models`, `models/<provider id>`, `models/+`, `connections`, `appearance`, `privacy` or `about`."""
         self._draw()
         self._wanted = "" if self._page.show_section(path) else path
 
@@ -177,12 +192,15 @@ class SettingsPresenter(QObject):
     # When the page is looked at
 
     def _opened(self) -> None:
-        self._page.appearance.show_theme(self._settings.settings.theme)
+        self._show_theme()
         self._draw()
         if not self._seen:
             self._seen = True
             self._look_at_keychain()
             self._read_facts()
+
+    def _show_theme(self) -> None:
+        self._page.appearance.show_theme(self._settings.settings.theme)
 
     def _read_facts(self) -> None:
         if self._actions.client is not None:
@@ -210,6 +228,33 @@ class SettingsPresenter(QObject):
         self._page.privacy.show_keychain(words, usable=usable)
         self._page.models.keychain.say("" if usable else words)
         self._draw()
+        self._page.keep_in_sight()
+
+    def _try_keychain(self) -> None:
+        self._tasks.start(self._trying_keychain(), key="keychain")
+
+    async def _trying_keychain(self) -> None:
+        """Look again; keys that it did not give out before are read once more."""
+        buttons = (self._page.models.look_again, self._page.privacy.check)
+        for button in buttons:
+            set_waiting(button, True)
+        try:
+            await self._looking_at_keychain()
+            if self._actions.keychain_state is KeychainState.AVAILABLE:
+                await self._read_keys_again()
+        finally:
+            for button in buttons:
+                set_waiting(button, False)
+
+    async def _read_keys_again(self) -> None:
+        providers = self._catalogue.providers if self._catalogue else []
+        waiting = [view.id for view in providers if view.key_state == "keychain_missing"]
+        if not waiting:
+            return
+        with suppress(*EXPECTED_ERRORS):  # the card of the provider still says that its key is missing
+            for provider_id in waiting:
+                await self._actions.send_key(provider_id)
+        self._reload()
 
     # Choices over all providers
 
@@ -230,29 +275,33 @@ class SettingsPresenter(QObject):
         fail = self._page.models.local_servers.fail
         self._change(lambda: self._actions.connect_local(server, view), fail)
 
-    def _add_custom(self, new: NewProvider) -> None:
-        self._tasks.start(self._adding(new), key="add")
+    def _added(self, catalogue: ProviderCatalogue) -> None:
+        self._take(catalogue)
+        self._page.models.end_custom()
 
-    async def _adding(self, new: NewProvider) -> None:
-        form = self._page.models.custom
-        form.set_busy(True)
-        try:
-            self._take(await self._actions.add(new))
-            self._page.models.end_custom()
-        except EXPECTED_ERRORS as error:
-            form.fail(sentence(error))
-        finally:
-            form.set_busy(False)
+    def _key_refused(self, new: NewProvider, sentence: str) -> None:
+        """The provider is there, its key is not: its card offers what can be done with the key."""
+        self.show_section(f"models/{new.provider_id}")
+        if (card := self._page.models.cards.get(new.provider_id)) is not None:
+            card.form.key.take_back(new.key, sentence)
 
     def _move_keys(self) -> None:
         providers = self._catalogue.providers if self._catalogue else []
         ids = [view.id for view in providers if view.key_state == "literal"]
-        self._change(lambda: self._moving_keys(ids), self._page.models.keychain.say)
+        self._tasks.start(self._moving_keys(ids), key="move")
 
-    async def _moving_keys(self, ids: list[str]) -> ProviderCatalogue:
-        for provider_id in ids:
-            await self._actions.migrate_key(provider_id)
-        return await self._actions.runtime.providers()
+    async def _moving_keys(self, ids: list[str]) -> None:
+        async def move() -> ProviderCatalogue:
+            for provider_id in ids:
+                await self._actions.migrate_key(provider_id)
+            return await self._actions.runtime.providers()
+
+        button = self._page.models.move_all
+        set_waiting(button, True)
+        try:
+            await self._changing(move, self._page.models.keychain.say)
+        finally:
+            set_waiting(button, False)
 
     def _choose_default(self, model: str) -> None:
         self._change(lambda: self._choosing_default(model), self._page.models.default_model.fail)

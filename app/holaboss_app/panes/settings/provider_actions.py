@@ -79,6 +79,11 @@ class ProviderActions:
         return await self.runtime.put_provider(view.id, PutProvider())
 
     async def add(self, new: NewProvider) -> ProviderCatalogue:
+        """Put a new provider, then its key.
+
+        Raises:
+            KeychainError: the provider is connected, its key is not stored.
+        """
         body = PutProvider(
             name=new.name, kind=new.kind, base_url=new.draft.base_url, models=list(new.draft.models)
         )
@@ -109,6 +114,13 @@ class ProviderActions:
         first = draft.models[0] if draft.models else None
         return await self.runtime.test_provider(
             view.id, kind=view.kind, base_url=draft.base_url, api_key=key or None, model=first
+        )
+
+    async def test_new(self, new: NewProvider) -> ProviderTest:
+        """Try a provider that is not stored yet."""
+        first = new.draft.models[0] if new.draft.models else None
+        return await self.runtime.test_provider(
+            new.provider_id, kind=new.kind, base_url=new.draft.base_url, api_key=new.key or None, model=first
         )
 
     # Keys

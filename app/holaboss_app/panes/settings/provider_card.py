@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFont, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QCheckBox, QFrame, QToolButton, QWidget
 
 from holaboss_app.panes.settings.form import ProviderDraft
@@ -20,11 +20,15 @@ from holaboss_app.panes.settings.parts import (
     text_label,
 )
 from holaboss_app.panes.settings.provider_form import ProviderForm
+from holaboss_app.panes.settings.text import ADDRESS, breakable
+from holaboss_app.theme.focus import set_waiting
 from holaboss_app.theme.icons import icon
 from holaboss_app.theme.style import current_tokens, repolish, scaled, theme_notifier
 from holaboss_client.config import ProviderView
 
 DEMO_ID: Final = "demo"
+LONGEST_PART: Final = 10
+"""A longer word of a name is broken, so that its button keeps its place beside it."""
 
 
 class Monogram(QWidget):
@@ -93,10 +97,9 @@ class ProviderCard(QFrame):
 
     def _build_head(self, view: ProviderView) -> None:
         self._head = ClickableRow()
-        self.name_label = text_label(view.name, "heading")
+        self.name_label = text_label(breakable(view.name, LONGEST_PART), "heading")
         self.description = text_label(view.description, "small")
-        self.description.setVisible(bool(view.description))
-        self.state_label = text_label("", "muted", wrap=False)
+        self.state_label = text_label("", "muted")
         self.state_label.setObjectName("provider-state")
         self.connect_button = push_button("", "connect")
         self.connect_button.clicked.connect(self._connect_clicked)
@@ -109,6 +112,8 @@ class ProviderCard(QFrame):
         words = column(words_box := QWidget(), spacing=2)
         for label in (self.name_label, self.description, self.state_label):
             words.addWidget(label)
+        # Not before it is inside something: until then it would be shown as a window of its own.
+        self.description.setVisible(bool(view.description))
         line = row(spacing=12)
         self._head.setLayout(line)
         line.addWidget(Monogram(view.name))
@@ -119,7 +124,7 @@ class ProviderCard(QFrame):
     def _build_confirm(self) -> Notice:
         notice = Notice()
         notice.setObjectName("disconnect-question")
-        self.forget_key = QCheckBox(self.tr("Also remove its key from the keychain"))
+        self.forget_key = QCheckBox()
         self.forget_key.setObjectName("forget-key")
         self.forget_key.setChecked(True)
         notice.add(self.forget_key)
@@ -155,6 +160,8 @@ class ProviderCard(QFrame):
         self._confirm.hide()
         self._confirm.label.setText(self._question())
         self.forget_key.setVisible(place in {"keychain", "keychain_missing", "session"})
+        kept = self.tr("Also remove its key from the keychain")
+        self.forget_key.setText(self.tr("Also forget its key") if place == "session" else kept)
         words, role = self._state_words(view)
         self.state_label.setText(words)
         self.state_label.setVisible(bool(words))
@@ -168,11 +175,17 @@ class ProviderCard(QFrame):
 
     def fail(self, sentence: str) -> None:
         """Say why connecting or disconnecting did not work; an empty sentence takes it back."""
-        self.problem.say(sentence)
+        self.problem.say(breakable(sentence, ADDRESS))
 
     def ask_for_key(self) -> None:
         self.set_expanded(True)
         self.form.key.ask(self.tr("Enter an API key, then connect."))
+
+    @property
+    def first_input(self) -> QWidget:
+        """Where the caret goes when the card is opened from elsewhere."""
+        wants_key = self._place == "none" and self.form.needs_key()
+        return self.form.key.input if wants_key and self.provider_id != DEMO_ID else self.connect_button
 
     @property
     def expanded(self) -> bool:
@@ -182,16 +195,23 @@ class ProviderCard(QFrame):
         self._expanded = expanded
         self._body.setVisible(expanded)
         words = self.tr("Hide details of {name}") if expanded else self.tr("Show details of {name}")
-        self.chevron.setAccessibleName(words.format(name=self.name_label.text()))
+        self.chevron.setAccessibleName(words.format(name=self.view.name))
         self.chevron.setIcon(icon("chevron-down" if expanded else "chevron-right"))
 
     def toggle(self) -> None:
         self.set_expanded(not self._expanded)
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Escape answers the question whether to disconnect; otherwise it is the page's."""
+        if event.key() == Qt.Key.Key_Escape and self._confirm.isVisible():
+            self._cancelled()
+        else:
+            super().keyPressEvent(event)
+
     # Inside
 
     def _question(self) -> str:
-        name = self.name_label.text()
+        name = self.view.name
         question = self.tr("Disconnect {name}? Its models leave the model picker.").format(name=name)
         if self._place != "literal":
             return question
@@ -211,9 +231,9 @@ class ProviderCard(QFrame):
         connected = self.view.connected
         words = self.tr("Disconnect") if connected else self.tr("Connect")
         self.connect_button.setText(words)
-        self.connect_button.setAccessibleName(f"{words}: {self.name_label.text()}")
+        self.connect_button.setAccessibleName(f"{words}: {self.view.name}")
         self.connect_button.setProperty("kind", "ghost" if connected else "")
-        self.connect_button.setEnabled(not self._busy)
+        set_waiting(self.connect_button, self._busy)
         repolish(self.connect_button)
 
     def _connect_clicked(self) -> None:

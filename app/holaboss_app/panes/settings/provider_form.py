@@ -17,7 +17,10 @@ from holaboss_app.panes.settings.form import (
 )
 from holaboss_app.panes.settings.key_field import KeyEntry, KeyField, KeyPlace
 from holaboss_app.panes.settings.models_editor import ModelsEditor
-from holaboss_app.panes.settings.parts import Field, IconLabel, column, push_button, row, set_role, text_label
+from holaboss_app.panes.settings.outcome import Outcome
+from holaboss_app.panes.settings.parts import Field, column, push_button, row, set_role, text_label
+from holaboss_app.panes.settings.text import shortened
+from holaboss_app.theme.focus import set_waiting
 from holaboss_client.config import ProviderTest, ProviderView
 
 AUTOSAVE_MS = 800
@@ -50,25 +53,19 @@ class ProviderForm(QWidget):
         layout = column(self, spacing=16)
         for part in (self.address, self.key, self.models):
             layout.addWidget(part)
-        layout.addLayout(self._build_outcome())
+        self._outcome = Outcome()
+        self.outcome = self._outcome.label
+        layout.addWidget(self._outcome)
         layout.addLayout(self._build_foot())
+        self._tried: tuple[ProviderDraft, str] | None = None
         self.autosave = QTimer(self, singleShot=True, interval=AUTOSAVE_MS)
         self.autosave.timeout.connect(self.save_now)
         self.base_url.textEdited.connect(self._edited)
         self.models.edited.connect(self._edited)
+        self.key.input.textEdited.connect(self._forget_outcome)
         self.models.discovery_requested.connect(self.test_requested)
         self._fill(self._base)
         self.set_state(SaveState.IDLE)
-
-    def _build_outcome(self) -> QHBoxLayout:
-        self._outcome_icon = IconLabel("check", "success")
-        self.outcome = text_label(selectable=True)
-        self.outcome.setObjectName("test-outcome")
-        line = row()
-        line.addWidget(self._outcome_icon)
-        line.addWidget(self.outcome, 1)
-        self._show_outcome("", "check", "success")
-        return line
 
     def _build_foot(self) -> QHBoxLayout:
         self.test = push_button(self.tr("Test connection"), "test")
@@ -136,22 +133,20 @@ class ProviderForm(QWidget):
             self.set_state(SaveState.SAVED)
 
     def set_testing(self) -> None:
-        self.test.setEnabled(False)
-        self._show_outcome(self.tr("Asking the provider…"), "clock", "text_muted")
+        """What is filled in now is being tried."""
+        self._tried = (self.draft, self.key.key)
+        set_waiting(self.test, True)
+        self._outcome.show_asking()
 
     def show_test(self, result: ProviderTest) -> None:
-        """The outcome in words with its latency, and the models the provider lists."""
-        self.test.setEnabled(True)
-        good = result.outcome == "ok"
-        words = result.detail
-        if result.latency_ms is not None:
-            words = self.tr("{detail} ({latency} ms)").format(detail=words, latency=result.latency_ms)
-        self._show_outcome(words, "check" if good else "alert", "success" if good else "danger")
-        self.models.offer(result.models)
+        """The outcome in words, and the models the provider lists. Dropped when something else is filled in by now."""
+        if self._end_test():
+            self._outcome.show_result(result)
+            self.models.offer(result.models)
 
     def test_failed(self, sentence: str) -> None:
-        self.test.setEnabled(True)
-        self._show_outcome(sentence, "alert", "danger")
+        if self._end_test():
+            self._outcome.show_failure(sentence)
 
     def save_now(self) -> None:
         """Save at once instead of after the pause."""
@@ -167,7 +162,7 @@ class ProviderForm(QWidget):
 
     def _edited(self) -> None:
         self.autosave.stop()
-        self._show_outcome("", "check", "success")
+        self._forget_outcome()
         self.set_state(SaveState.IDLE)
         self._preview()
         if not self.check():
@@ -193,10 +188,16 @@ class ProviderForm(QWidget):
         stored = self._view.connected and draft.base_url == self._base.base_url
         first = draft.models[0] if draft.models else ""
         url = self._view.effective_url if stored else preview_url(self._view.kind, draft.base_url, first)
-        self.address.show_hint(self.tr("Requests go to {url}").format(url=url) if url else "")
+        self.address.show_hint(self.tr("Requests go to {url}").format(url=shortened(url)) if url else "")
 
-    def _show_outcome(self, text: str, icon_name: str, token: str) -> None:
-        self.outcome.setText(text)
-        self._outcome_icon.show_icon(icon_name, token)
-        self.outcome.setVisible(bool(text))
-        self._outcome_icon.setVisible(bool(text))
+    def _end_test(self) -> bool:
+        """True when what was tried is still what is filled in; else nothing is left of it."""
+        tried = self._tried == (self.draft, self.key.key)
+        self._forget_outcome()
+        return tried
+
+    def _forget_outcome(self) -> None:
+        """It was about something else."""
+        self._tried = None
+        set_waiting(self.test, False)
+        self._outcome.clear()

@@ -9,8 +9,11 @@ from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
 class FlowLayout(QLayout):
     """From left to right, then down; hidden widgets take no room."""
 
-    def __init__(self, parent: QWidget, *, spacing: int) -> None:
-        super().__init__(parent)
+    def __init__(self, parent: QWidget | None = None, *, spacing: int = 8) -> None:
+        if parent is None:
+            super().__init__()
+        else:
+            super().__init__(parent)
         self._items: list[QLayoutItem] = []
         self.setContentsMargins(0, 0, 0, 0)
         self.setSpacing(spacing)
