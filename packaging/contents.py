@@ -26,8 +26,11 @@ _PICTURE_CODECS = [
     "PIL._webp",
 ]
 
-# uvicorn would take them merely because they are installed on the building machine.
-_OPTIONAL_ACCELERATORS = ["uvloop", "httptools", "watchfiles"]
+# Libraries would take them merely because they are installed on the building machine.
+_MERELY_INSTALLED = ["httptools", "markupsafe", "uvloop", "watchfiles", "werkzeug"]
+
+# Only an interpreter at a prompt reads lines with it, and it brings two libraries along.
+_PROMPT = ["readline"]
 
 _QT_MODULES_UNUSED = [
     f"PySide6.{module}"
@@ -54,7 +57,8 @@ _QT_MODULES_UNUSED = [
 DESKTOP_EXCLUDES = [
     *_NEVER_FROZEN,
     *_LIBRARY_TOOLS,
-    *_OPTIONAL_ACCELERATORS,
+    *_MERELY_INSTALLED,
+    *_PROMPT,
     *_QT_MODULES_UNUSED,
     "PIL",
     "anthropic",
@@ -72,12 +76,18 @@ RUNTIME_EXCLUDES = [
     *_NEVER_FROZEN,
     *_LIBRARY_TOOLS,
     *_PICTURE_CODECS,
-    *_OPTIONAL_ACCELERATORS,
+    *_MERELY_INSTALLED,
+    *_PROMPT,
     "PySide6",
     "holaboss_app",
     "keyring",
+    "lxml.html._difflib",
+    "lxml.html.diff",
     "lxml.isoschematron",
     "lxml.objectify",
+    "lxml.sax",
+    "pydantic_ai.realtime",
+    "pydantic_ai.ui",
     "pygments",
     "qasync",
     "shiboken6",
@@ -104,7 +114,7 @@ RUNTIME_METADATA = [
     "pydantic-graph",
 ]
 
-# Files of a collected folder that a desktop program never opens.
+# Files of a collected folder that neither program ever opens.
 _DROPPED_FILES = [
     "PySide6/Qt/translations/*",
     "PySide6/Qt/qml/*",
@@ -113,21 +123,49 @@ _DROPPED_FILES = [
     "PySide6/Qt/plugins/networkinformation/*",
     "PySide6/Qt/plugins/imageformats/libq[!sjwgi]*",  # keeps svg, jpeg, webp, gif, ico
     "PySide6/Qt/plugins/imageformats/libqicns*",
+    "PySide6/Qt/plugins/imageformats/libqwbmp*",
     "PySide6/Qt/plugins/platforms/libq[!oxwc]*",  # keeps offscreen, xcb, wayland, cocoa
     "PySide6/Qt/plugins/platformthemes/libqgtk3*",
-    "PySide6/Qt/lib/libQt6EglFs*",
-    "PySide6/Qt/lib/libQt6OpenGL*",
-    "PySide6/Qt/lib/libQt6Qml*",
-    "PySide6/Qt/lib/libQt6Quick*",
+    "PySide6/Qt/plugins/wayland-graphics-integration-client/*",  # they draw with OpenGL
+    "PySide6/Qt/plugins/xcbglintegrations/*",
+    # With their links beside the programs, hence no folder.
+    "*libQt6EglF[sS]*",
+    "*libQt6OpenGL*",
+    "*libQt6Qml*",
+    "*libQt6Quick*",
+    "libxcb-glx*",
     # Only the GTK theme above asks for these, and the scan for libraries happens before it is dropped.
+    "libX[!1a]*",  # keeps libX11, and what the reader of slides has of its own
+    "libXau.so*",
     "libatk-*",
     "libatk_*",
     "libatspi*",
+    "libblkid*",
+    "libbsd*",
     "libcairo*",
+    "libdatrie*",
     "libepoxy*",
+    "libfribidi*",
     "libgdk*",
+    "libgio-*",
+    "libgmodule-*",
+    "libgobject-*",
+    "libgraphite2*",
     "libgtk-*",
+    "libharfbuzz*",
+    "libjpeg.so*",  # the reader of slides has its own
+    "libmd.so*",
+    "libmount*",
     "libpango*",
+    "libpixman-*",
+    "libselinux*",
+    "libthai*",
+    # What came with a library: how it was installed, templates for new documents, measurements of its own.
+    "*.dist-info/RECORD",
+    "*/py.typed",
+    "docx/templates/default-docx-template/*",
+    "jsonschema/benchmarks/*",
+    "pptx/templates/*.emf",
 ]
 
 

@@ -25,7 +25,7 @@ def main() -> int:
     stamp, current = FOLDER / "stamp", _stamp()
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == current:
         return 0
-    if not system.ensure_programs(["node", "npm"]):
+    if not system.ensure(system.missing_programs(["node", "npm"])):
         return 1
     print("Installing the MCP servers for the tests", file=sys.stderr)
     shutil.rmtree(FOLDER, ignore_errors=True)

@@ -33,7 +33,7 @@ LIBRARIES = {
 }
 
 # Program -> package: a display, a session bus and a keychain for the end-to-end tests, the sandbox of commands;
-# binutils for freezing; what runs the MCP servers of the tests.
+# binutils for freezing; what runs the MCP servers of the tests, and what commands of the tests get out with.
 PROGRAMS = {
     "Xvfb": "xvfb",
     "xvfb-run": "xvfb",
@@ -46,33 +46,54 @@ PROGRAMS = {
     "objdump": "binutils",
     "node": "nodejs",
     "npm": "npm",
+    "curl": "curl",
 }
 
-STANDARD_ERROR = 2
+INSTALL = ["apt-get", "install", "--yes", "--no-install-recommends"]
+REPAIR = ["dpkg", "--configure", "-a"]
+PATIENCE = ["-o", "DPkg::Lock::Timeout=300"]
 
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
 
 
-def ensure_libraries() -> bool:
-    """True when Qt can start here, after installing what was missing if that is possible."""
+def missing_libraries() -> dict[str, str]:
+    """What Qt needs and this machine lacks: library -> package."""
     if sys.platform != "linux":
-        return True
+        return {}
     missing = {name: package for name, package in LIBRARIES.items() if not _loads(name)}
     if not _has_font():
         missing["a font"] = "fonts-dejavu-core"
-    return _ensure(missing, "Qt")
+    return missing
 
 
-def ensure_programs(names: list[str]) -> bool:
-    """True when the named programs are on PATH, after installing what was missing if that is possible."""
-    if sys.platform != "linux":
+def missing_programs(names: list[str]) -> dict[str, str]:
+    """Those of the programs that are not on PATH: program -> package."""
+    return {name: PROGRAMS[name] for name in names if shutil.which(name) is None}
+
+
+def ensure(missing: dict[str, str]) -> bool:
+    """Install what is missing if that needs no password; otherwise say how a person does it, and False."""
+    if not missing:
         return True
-    return _ensure({name: PROGRAMS[name] for name in names if shutil.which(name) is None}, "this command")
-
-
-def ensure_package(package: str, purpose: str) -> bool:
-    """Install one package that is known to be missing."""
-    return _ensure({purpose: package}, "Set-up")
+    packages = sorted(set(missing.values()))
+    prefix = _privilege() if shutil.which("apt-get") else None
+    if prefix is None:
+        print(_advice(missing, packages), file=sys.stderr)
+        return False
+    print(f"Installing system packages: {' '.join(packages)}", file=sys.stderr)
+    # A list that cannot be renewed (somebody else's, out of date) may still be good enough.
+    updated = _apt(prefix, ["apt-get", "update"])
+    installed = _apt(prefix, [*INSTALL, *packages])
+    if installed.returncode != 0 and shlex.join(REPAIR) in installed.stdout:
+        # Somebody ended an earlier installation in the middle.
+        repaired = _as_root(prefix, REPAIR)
+        print(repaired.stdout, end="", file=sys.stderr)
+        installed = _apt(prefix, [*INSTALL, *packages])
+    if installed.returncode == 0:
+        return True
+    print(f"{updated.stdout}{installed.stdout}", end="", file=sys.stderr)
+    print(f"apt could not install what is needed (see above): {', '.join(missing)}.", file=sys.stderr)
+    return False
 
 
 def _loads(library: str) -> bool:
@@ -88,23 +109,6 @@ def _has_font() -> bool:
     return any(next(folder.rglob("*.[to]t[fc]"), None) for folder in folders if folder.is_dir())
 
 
-def _ensure(missing: dict[str, str], who: str) -> bool:
-    if not missing:
-        return True
-    packages = sorted(set(missing.values()))
-    install = ["apt-get", "install", "--yes", "--no-install-recommends", *packages]
-    prefix = _privilege() if shutil.which("apt-get") else None
-    if prefix is None:
-        print(_advice(missing, who, install), file=sys.stderr)
-        return False
-    print(f"Installing system packages: {' '.join(packages)}", file=sys.stderr)
-    updated = _apt([*prefix, "apt-get", "update"])
-    if updated and _apt([*prefix, *install]):
-        return True
-    print(f"{who} needs: {', '.join(missing)}. apt could not install it (see above).", file=sys.stderr)
-    return False
-
-
 def _privilege() -> list[str] | None:
     """The words that make a command run as root without asking for a password; None if there are none."""
     if os.geteuid() == 0:
@@ -115,21 +119,35 @@ def _privilege() -> list[str] | None:
     return ["sudo", "-n"] if asked.returncode == 0 else None
 
 
-def _apt(command: list[str]) -> bool:
+def _apt(prefix: list[str], command: list[str]) -> subprocess.CompletedProcess[str]:
+    # A new machine installs its updates by itself at first: wait for that.
+    return _as_root(prefix, [*command, "--quiet=2", *PATIENCE])
+
+
+def _as_root(prefix: list[str], command: list[str]) -> subprocess.CompletedProcess[str]:
     # `env` behind sudo: a plain environment would not survive it.
-    at = command.index("apt-get")
-    quiet = [*command[:at], "env", "DEBIAN_FRONTEND=noninteractive", *command[at:], "--quiet=2"]
-    # apt reports on stdout; ours belongs to the command that needed set-up.
-    return subprocess.run(quiet, stdin=subprocess.DEVNULL, stdout=STANDARD_ERROR, check=False).returncode == 0
+    return subprocess.run(
+        [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", *command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
 
 
-def _advice(missing: dict[str, str], who: str, install: list[str]) -> str:
-    what = f"{who} needs what this machine does not have: {', '.join(missing)}."
-    if shutil.which("apt-get"):
-        how = f"  sudo apt-get update && sudo {shlex.join(install)}"
-        return f"{what}\nInstall it with\n{how}\nand start this command again."
-    return f"{what}\nInstall it with your package manager and start this command again."
+def _advice(missing: dict[str, str], packages: list[str]) -> str:
+    what = f"Holaboss needs what this machine does not have: {', '.join(missing)}."
+    if not shutil.which("apt-get"):
+        return f"{what}\nInstall it with your package manager and start this command again."
+    install = shlex.join([*INSTALL, *packages])
+    if shutil.which("sudo"):
+        how = f"sudo apt-get update && sudo {install}"
+    else:
+        how = f"su -c {shlex.quote(f'apt-get update && {install}')}"
+    return f"{what}\nInstall it with\n  {how}\nand start this command again."
 
 
 if __name__ == "__main__":
-    sys.exit(0 if ensure_programs(sys.argv[1:]) else 1)
+    sys.exit(0 if ensure(missing_programs(sys.argv[1:])) else 1)

@@ -12,13 +12,15 @@ from typing import Any, TypeVar
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import pytest  # the platform is chosen before anything can import Qt
-import qasync
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
+from holaboss_app.services.event_loop import EventLoop
+
 Result = TypeVar("Result")
 HERE = Path(__file__).parent
+LONGEST_S = 240.0  # against hangs, and before the suite's own limit, so that it says where
 QT_KEEPS = ("QTipLabel", "QComboBoxPrivateContainer", "QMenuBarExtension")
 
 
@@ -45,9 +47,9 @@ class QLoop:
     def loop(self) -> asyncio.AbstractEventLoop:
         return self._runner.get_loop()
 
-    def run(self, coroutine: Coroutine[Any, Any, Result], *, timeout_s: float = 20.0) -> Result:
+    def run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         async def bounded() -> Result:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(LONGEST_S):
                 return await coroutine
 
         return self._runner.run(bounded())
@@ -56,7 +58,7 @@ class QLoop:
 @pytest.fixture
 def qloop(qapp: QApplication) -> Iterator[QLoop]:
     """`qloop.run(coroutine)`. A task that still runs when the test is over was never closed by its owner."""
-    with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(qapp)) as runner:
+    with asyncio.Runner(loop_factory=lambda: EventLoop(qapp)) as runner:
         qloop = QLoop(runner)
         yield qloop
         left = [repr(task.get_coro()) for task in asyncio.all_tasks(qloop.loop)]

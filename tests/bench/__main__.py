@@ -22,6 +22,7 @@ from tests.bench import (
     bench_harness,
     bench_queue,
     bench_session_core,
+    ending,
     idle,
     reading,
     runs,
@@ -49,6 +50,8 @@ BENCHES: dict[str, tuple[Bench, int, int]] = {
     "transcript": (reading.transcript, 5, 1),
     "idle-server": (idle.server, 10, 2),
     "idle-desktop": (idle.desktop, 10, 2),
+    "ending": (ending.desktop, 5, 1),
+    "ending-server": (ending.server, 5, 1),
 }
 """Each with its samples in full and with `--quick`."""
 
@@ -56,6 +59,7 @@ BENCHES: dict[str, tuple[Bench, int, int]] = {
 def main() -> int:
     options = _options()
     os.chdir(ROOT)
+    startup.compile_sources()
     figures: list[Figure] = []
     failed: list[str] = []
     for name in options.only or BENCHES:

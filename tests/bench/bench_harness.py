@@ -5,32 +5,42 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import tempfile
 import time
 from datetime import datetime
+from pathlib import Path
+from statistics import median
 
 from holaboss_client.permissions import SetPermissions
 from holaboss_client.sessions import CreateSession, QueueRequest
 from holaboss_runtime.harness.frames import FROM_HOST, HostHello
 from holaboss_runtime.processes import child_environment, self_command
+from tests.bench.event_floor import floor_per_event
 from tests.bench.figures import Figure, middle
-from tests.bench.rig import MODEL, Rig, warm_rig
+from tests.bench.rig import MODEL, Answered, Rig, warm_rig
 from tests.support.processes import cpu_seconds
 from tests.support.scripted_provider import Answer, Reply, Usage, call, say
 
 DELTAS = 4_000
+PACE_S = 0.002
+SHORT_RUNS = 9
+RELAY = "bare pipe, row and socket, at the same pace"
 BARE_IMPORT = "import pydantic_ai, pydantic_ai.models.openai, openai, httpx2, truststore"
 
 
 async def harness(samples: int) -> list[Figure]:
     async with warm_rig() as rig:
         asked = await _until_the_model_is_asked(rig, samples)
-        overhead = await _per_event(rig, max(1, samples // 10))
+        event, bare_event = await _per_event(rig, max(1, samples // 10))
         stopped = [await _stop(rig) for _ in range(max(2, samples // 6))]
     cold, floor = _cold_starts(max(2, samples // 6))
     return [
         Figure("input committed → first model byte requested, warm", middle(asked), "ms", limit=10),
         Figure("harness host: spawn → hello", cold, "ms", floor, "its bare imports", times_floor=1.5),
-        Figure("per event of a run: pipe → database → client, CPU of the runtime", overhead, "ms", limit=0.2),
+        Figure(
+            "per event of a run: pipe → database → client, CPU of the runtime", event, "ms", bare_event, RELAY
+        ),
+        Figure("what the runtime adds to it", event - bare_event, "ms", limit=0.2),
         Figure("stop of a `sleep 1000` tree → end of the run", middle(stopped), "s", limit=2),
     ]
 
@@ -56,17 +66,29 @@ async def _until_the_model_is_asked(rig: Rig, samples: int) -> list[float]:
     return found
 
 
-async def _per_event(rig: Rig, samples: int) -> float:
-    """Milliseconds of processor time of the server alone for each event it stored and sent on."""
+async def _per_event(rig: Rig, samples: int) -> tuple[float, float]:
+    """Milliseconds of processor time of the server for each event it stored and sent on, and of the floor for the same
+    events at the same pace, in turns. What a run costs without them is taken off."""
     text = Reply(("word ",) * DELTAS, usage=Usage(10, DELTAS))
-    rig.provider.respond_with(lambda _: Answer(text, pace_s=0.002))
-    costs: list[float] = []
+    ours, floors = list[float](), list[float]()
     for _ in range(samples):
-        session, before = await rig.new_session(), cpu_seconds(rig.runtime.pid)
-        answered = await rig.ask(session)
-        spent = cpu_seconds(rig.runtime.pid) - before
-        costs.append(spent * 1000 / len(answered.deltas))
-    return middle(costs)
+        rig.provider.respond_with(lambda _: say("one"))
+        bare = median([(await _one_run(rig))[0] for _ in range(SHORT_RUNS)])
+        rig.provider.respond_with(lambda _: Answer(text, pace_s=PACE_S))
+        spent, answered = await _one_run(rig)
+        ours.append((spent - bare) * 1000 / len(answered.deltas))
+        lengths = [delta.length for delta in answered.deltas]
+        apart = (answered.done_ms - answered.first_delta_ms) / 1000 / len(lengths)
+        with tempfile.TemporaryDirectory(prefix="holaboss-bench-") as folder:
+            floors.append(await floor_per_event(Path(folder), ["w" * length for length in lengths], apart))
+    return middle(ours), middle(floors)
+
+
+async def _one_run(rig: Rig) -> tuple[float, Answered]:
+    """Seconds of processor time of the server, and the answer."""
+    session, before = await rig.new_session(), cpu_seconds(rig.runtime.pid)
+    answered = await rig.ask(session)
+    return cpu_seconds(rig.runtime.pid) - before, answered
 
 
 async def _stop(rig: Rig) -> float:

@@ -25,6 +25,8 @@ from tests.bench.figures import Figure, middle
 
 ROUNDS = 1_000
 BATCH = 500
+BATCHES = 12
+"""Alternating ones for each sample: one takes ten milliseconds, in which anything may get in its way."""
 SESSIONS = 50
 RAW = "raw SQLite, one bare table"
 PAYLOAD = {"text": "say hello to everybody in the room"}
@@ -130,8 +132,9 @@ def queue(samples: int) -> list[Figure]:
         for _ in range(samples):
             times["bare"].append(_each(bare.awaited, ROUNDS))
             times["ours"].append(_each(ours.awaited, ROUNDS))
-            times["bare_batch"].append(_each(bare.batched, BATCH))
-            times["ours_batch"].append(_each(ours.batched, BATCH))
+            for _ in range(BATCHES):
+                times["bare_batch"].append(_each(bare.batched, BATCH))
+                times["ours_batch"].append(_each(ours.batched, BATCH))
         ours.database.close()
         bare.connection.close()
     found = {name: middle(values) for name, values in times.items()}

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from holaboss_client.attachments import PIECE_BYTES
 from holaboss_client.base import utc_now
 from holaboss_client.client import RuntimeClient
 from holaboss_client.config import PatchRuntimeConfig, PutProvider
@@ -206,3 +207,29 @@ async def test_the_change_feed_ends_with_the_server() -> None:
         async with RuntimeClient(server.url, "t") as client:
             seen = [change async for change in client.changes(after=7)]
     assert [change and change.kind for change in seen] == [None, "files", "shutdown"]
+
+
+async def test_a_refused_file_is_told_by_its_refusal_also_when_it_cannot_be_discarded() -> None:
+    staged = {
+        "workspace_path": ".holaboss/input-attachments/b/a.txt",
+        "name": "a.txt",
+        "kind": "file",
+        "size": PIECE_BYTES,
+        "batch": "b",
+    }
+    asked: list[str] = []
+
+    async def answer(request: Request, wire: Wire) -> None:
+        asked.append(request.method)
+        if len(asked) == 1:
+            wire.send_json(200, staged)
+        else:
+            code = "too_large" if request.method == "POST" else "gone"
+            wire.send_json(409, {"title": "No", "status": 409, "code": code})
+
+    with HttpServer(answer) as server:
+        async with RuntimeClient(server.url, "t") as client:
+            with pytest.raises(ProblemError) as refused:
+                await client.stage_attachment("w", "a.txt", bytes(PIECE_BYTES + 1))
+    assert asked == ["POST", "POST", "DELETE"]
+    assert refused.value.problem.code == "too_large"

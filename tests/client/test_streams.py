@@ -15,6 +15,7 @@ from holaboss_client import streams
 from holaboss_client.problems import ProblemError
 from holaboss_client.streams import Frame, FrameDecoder, ResumingStream
 from tests.support.http_server import HttpServer, Request, Wire
+from tests.support.processes import PATIENCE_S
 
 FRAMES = st.lists(
     st.builds(
@@ -101,7 +102,7 @@ def no_delay(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_lost_connection_is_resumed_after_the_last_frame(breakage: Callable[[Wire], None]) -> None:
     feed = Feed(8, [breakage, breakage])
     with served(feed) as url:
-        async with httpx.AsyncClient(base_url=url) as http:
+        async with httpx.AsyncClient(base_url=url, timeout=PATIENCE_S) as http:
             stream = ResumingStream(http, "/events", {}, after=None, last=frozenset({"end"}))
             seen = [frame async for frame in stream.frames()]
     numbers = [frame.data["n"] for frame in seen if frame is not None and frame.event == "tick"]
@@ -117,7 +118,7 @@ async def test_a_reset_in_the_middle_loses_and_repeats_nothing() -> None:
     # A reset may swallow frames that were sent: what counts is that each arrives once, in order.
     feed = Feed(30, [Wire.reset] * 4, per_connection=7)
     with served(feed) as url:
-        async with httpx.AsyncClient(base_url=url) as http:
+        async with httpx.AsyncClient(base_url=url, timeout=PATIENCE_S) as http:
             stream = ResumingStream(http, "/events", {}, after=10, last=frozenset({"end"}))
             seen = [frame async for frame in stream.frames()]
     assert [frame.data["n"] for frame in seen if frame is not None and frame.event == "tick"] == list(
@@ -132,7 +133,7 @@ async def test_waits_for_a_server_that_is_not_there_yet() -> None:
     feed = Feed(2, [])
     with HttpServer(feed.handle) as server:
         port = server.port
-    http = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}")
+    http = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE_S)
     async with http:
         frames = ResumingStream(http, "/events", {}, after=None, last=frozenset({"end"})).frames()
         with HttpServer(feed.handle, port=port):
@@ -152,7 +153,7 @@ async def test_a_refusal_ends_the_stream(content: bytes, code: str) -> None:
         wire.send(404, content, {"content-type": "application/problem+json"})
 
     with HttpServer(refuse) as server:
-        async with httpx.AsyncClient(base_url=server.url) as http:
+        async with httpx.AsyncClient(base_url=server.url, timeout=PATIENCE_S) as http:
             stream = ResumingStream(http, "/events", {}, after=None, last=frozenset())
             with pytest.raises(ProblemError) as raised:
                 await anext(stream.frames())

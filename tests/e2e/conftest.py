@@ -12,6 +12,7 @@ import pytest
 
 from tests.e2e.desktop import Desktop, environment_for
 from tests.e2e.processes import eventually
+from tests.support.processes import PATIENCE_S
 
 KEYRING_PASSWORD = "a password only this test knows"
 
@@ -37,7 +38,7 @@ def display() -> Iterator[str]:
         number = pipe.readline().strip()
     yield f":{number}"
     server.terminate()
-    server.wait(timeout=10)
+    server.wait(timeout=PATIENCE_S)
 
 
 @pytest.fixture
@@ -71,11 +72,11 @@ def bus(home: Path) -> Iterator[str]:
     assert keyring.stdin is not None
     keyring.stdin.write(KEYRING_PASSWORD)
     keyring.stdin.close()
-    eventually(lambda: _secret_service_answers(address), within=10, what="the Secret Service is on the bus")
+    eventually(lambda: _secret_service_answers(address), what="the Secret Service is on the bus")
     yield address
     for process in (keyring, daemon):
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(timeout=PATIENCE_S)
         if process.stdout is not None:
             process.stdout.close()
 

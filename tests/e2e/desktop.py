@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.processes import Process, descendants
+from tests.support.processes import PATIENCE_S
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -46,7 +47,7 @@ class Desktop:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"op": op, **request}) + "\n")
         self._process.stdin.flush()
-        answer = json.loads(self._answers.get(timeout=30))
+        answer = json.loads(self._answers.get(timeout=PATIENCE_S))
         if not answer["ok"]:
             raise LookupError(answer["error"])
         return answer["value"]
@@ -74,14 +75,14 @@ class Desktop:
     def screen(self) -> str:
         return self.ask("screen_text")
 
-    def sees(self, *texts: str, within: float = 20) -> None:
-        self._until(lambda: all(text in self.screen() for text in texts), within, f"on the screen: {texts}")
+    def sees(self, *texts: str) -> None:
+        self._until(lambda: all(text in self.screen() for text in texts), f"on the screen: {texts}")
 
-    def sees_no(self, text: str, within: float = 20) -> None:
-        self._until(lambda: text not in self.screen(), within, f"gone from the screen: {text!r}")
+    def sees_no(self, text: str) -> None:
+        self._until(lambda: text not in self.screen(), f"gone from the screen: {text!r}")
 
-    def has(self, name: str, within: float = 20) -> None:
-        self._until(lambda: self.ask("exists", name=name), within, f"a widget called {name!r}")
+    def has(self, name: str) -> None:
+        self._until(lambda: self.ask("exists", name=name), f"a widget called {name!r}")
 
     def grab(self, path: Path) -> Path:
         return Path(self.ask("grab", path=str(path)))
@@ -95,22 +96,22 @@ class Desktop:
 
     def quit(self) -> None:
         """Close the window once no answer is being written: until then it asks whether to stop it."""
-        self._until(lambda: not self.ask("exists", name="stop"), 20, "the answer to be finished")
+        self._until(lambda: not self.ask("exists", name="stop"), "the answer to be finished")
         self.ask("close")
         try:
-            self._process.wait(timeout=15)
+            self._process.wait(timeout=PATIENCE_S)
         except subprocess.TimeoutExpired as error:
             raise AssertionError(f"still open; on the screen:\n{self.screen()}") from error
 
     def kill(self) -> None:
         self._process.kill()
-        self._process.wait(timeout=5)
+        self._process.wait(timeout=PATIENCE_S)
 
     def stop(self) -> None:
         """Whatever state it is in: gone afterwards."""
         if self._process.poll() is None:
             self._process.kill()
-            self._process.wait(timeout=5)
+            self._process.wait(timeout=PATIENCE_S)
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()
@@ -126,15 +127,15 @@ class Desktop:
 
         failures: list[str] = []
         try:
-            self._until(attempt, 15, "an action")
+            self._until(attempt, "an action")
         except AssertionError as error:
             raise AssertionError(f"{failures[-1]}; on the screen:\n{self.screen()}") from error
 
-    def _until(self, condition: Callable[[], Any], within: float, what: str) -> None:
-        deadline = time.monotonic() + within
+    def _until(self, condition: Callable[[], Any], what: str) -> None:
+        deadline = time.monotonic() + PATIENCE_S
         while not condition():
             if time.monotonic() > deadline:
-                raise AssertionError(f"not within {within:g} s: {what}\non the screen:\n{self.screen()}")
+                raise AssertionError(f"not within {PATIENCE_S:g} s: {what}\non the screen:\n{self.screen()}")
             time.sleep(0.05)
 
 
@@ -148,4 +149,5 @@ def environment_for(home: Path, display: str, bus: str) -> dict[str, str]:
         "DBUS_SESSION_BUS_ADDRESS": bus,
         "XDG_RUNTIME_DIR": str(home / "run"),
         "PYTHONPATH": str(REPOSITORY),
+        "HOLABOSS_LOCAL_SERVER_PORTS": "",  # the test beside this one may be one of them
     }

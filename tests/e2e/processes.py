@@ -1,4 +1,4 @@
-"""What /proc says: which processes belong to a test, and what they carry in argv and environment."""
+"""What /proc says: which processes belong to a test."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.support.processes import PATIENCE_S
 
 PROC = Path("/proc")
 
@@ -72,23 +74,10 @@ def of_home(home: Path) -> list[Process]:
     return found
 
 
-def carries(pid: int, marker: str) -> list[str]:
-    """Where a process exposes `marker`: among `argv`, `environment`."""
-    places = {"argv": "cmdline", "environment": "environ"}
-    exposed: list[str] = []
-    for place, name in places.items():
-        try:
-            if marker.encode() in (PROC / str(pid) / name).read_bytes():
-                exposed.append(place)
-        except OSError:
-            continue
-    return exposed
-
-
-def eventually(condition: Callable[[], object], *, within: float, what: str) -> None:
+def eventually(condition: Callable[[], object], *, what: str) -> None:
     """Wait for a condition of the outside world that nothing announces."""
-    deadline = time.monotonic() + within
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > deadline:
-            raise AssertionError(f"not within {within:g} s: {what}")
+            raise AssertionError(f"not within {PATIENCE_S:g} s: {what}")
         time.sleep(0.05)

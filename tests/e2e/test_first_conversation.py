@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +15,8 @@ import pytest
 
 from tests.e2e.desktop import Desktop
 from tests.e2e.gestures import create_workspace, say_to
-from tests.e2e.processes import Process, carries, eventually, of_home
+from tests.e2e.processes import Process, eventually, of_home
+from tests.support.exposure import carries, files_holding
 from tests.support.scripted_provider import Answer, ScriptedProvider, call, pause_after, say
 
 MARKER_KEY = "sk-marker-5b1f0e7d9c"
@@ -55,15 +59,14 @@ def _connect(desktop: Desktop, dialect: Dialect, url: str) -> None:
 
 
 def _everything_ended(processes: list[Process], home: Path) -> None:
-    eventually(lambda: not any(p.alive for p in processes), within=5, what="every process of ours has ended")
+    eventually(lambda: not any(p.alive for p in processes), what="every process of ours has ended")
     left = [p for p in of_home(home) if "holaboss" in p.argv or "driver" in p.argv]
     assert left == []
 
 
 def _nowhere(marker: str, home: Path, processes: list[Process]) -> None:
     """Neither in a file under the home directory nor in the argv or environment of a process."""
-    exposed = [file for file in home.rglob("*") if file.is_file() and marker.encode() in file.read_bytes()]
-    assert exposed == []
+    assert files_holding(home, marker) == []
     assert {p.pid: found for p in processes if (found := carries(p.pid, marker))} == {}
 
 
@@ -91,9 +94,7 @@ def test_a_conversation_survives_a_crash_and_a_restart(
     first_runtime = desktop.runtime()
     family = desktop.children()
     os.kill(first_runtime.pid, signal.SIGKILL)
-    eventually(
-        lambda: not any(p.alive for p in family), within=5, what="the killed runtime's family has ended"
-    )
+    eventually(lambda: not any(p.alive for p in family), what="the killed runtime's family has ended")
     desktop.sees("cut off", "These words were")
     cut.gate.release()
 
@@ -115,18 +116,25 @@ def test_a_conversation_survives_a_crash_and_a_restart(
 
     provider.enqueue(Answer(call("bash", command="sleep 1000 & setsid sleep 1000 & sleep 1000"), gate=None))
     say_to(again, "Start something that stays")
-    eventually(
-        lambda: sum("sleep 1000" in p.argv for p in again.children()) >= 3, within=15, what="the command runs"
-    )
+    eventually(lambda: sum("sleep 1000" in p.argv for p in again.children()) >= 3, what="the command runs")
     everyone = again.children()
     again.kill()
     _everything_ended(everyone, home)
     _nowhere(MARKER_KEY, home, [])
 
 
+@contextmanager
+def where_ollama_lives() -> Iterator[ScriptedProvider]:
+    """That port is the same for everybody: other tests of this computer may be there now, and will leave."""
+    with Path(tempfile.gettempdir(), "holaboss-port-11434.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with ScriptedProvider(port=11434) as ollama:
+            yield ollama
+
+
 def test_the_ollama_check(launch: Launch, home: Path) -> None:
     """The check the original specification prints, word for word."""
-    with ScriptedProvider(port=11434) as ollama:
+    with where_ollama_lives() as ollama:
         desktop = launch("--profile-dir", str(home / "profile"))
         card = "provider-card-ollama_direct"
         desktop.click("Set up Ollama")

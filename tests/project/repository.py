@@ -32,6 +32,13 @@ def documentation() -> str:
     return "\n".join(path.read_text(encoding="utf-8") for path in DOCUMENTS)
 
 
+def is_room(path: Path) -> bool:
+    """Whether this is a module or a folder of modules of its package."""
+    if path.is_dir():
+        return any(path.glob("*.py"))
+    return path.suffix == ".py" and path.stem != "__init__"
+
+
 def load(path: Path) -> ModuleType:
     """A module that belongs to no package: one of the scripts' or of packaging."""
     spec = importlib.util.spec_from_file_location(path.stem, path)

@@ -11,7 +11,7 @@ import pytest
 from tests.project.repository import ROOT
 
 FOLDER = ROOT / "requirements"
-PARTS = ["runtime", "runtime-test", "app", "dev", "package"]
+PARTS = sorted(path.stem for path in FOLDER.glob("*.txt"))
 INCLUDED = {"app": "runtime", "runtime-test": "runtime", "dev": "app", "package": "app"}
 
 
@@ -31,6 +31,10 @@ def declared(distribution: str) -> set[str]:
 def asked(path: Path) -> set[str]:
     lines = path.read_text(encoding="utf-8").splitlines()
     return {line for line in lines if line and not line.startswith(("#", "-r"))}
+
+
+def test_every_part_of_set_up_is_checked() -> None:
+    assert {"runtime", "runtime-test", "app", "dev", "package", "mcp-servers"} == set(PARTS)
 
 
 @pytest.mark.parametrize("part", PARTS)

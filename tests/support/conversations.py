@@ -154,13 +154,22 @@ class Events:
         return self.event(kind, delta=text, content_index=part, offset=offset, delta_kind=kind)
 
     def tool(
-        self, part: int, name: str, arguments: dict[str, Any], result: str | None, *, error: bool = False
+        self,
+        part: int,
+        name: str,
+        arguments: dict[str, Any],
+        result: str | None,
+        *,
+        error: bool = False,
+        changed: list[str] | None = None,
+        details: dict[str, Any] | None = None,
     ) -> Iterator[OutputEvent]:
         call = {"call_id": f"call-{part}", "content_index": part, "tool_name": name, "tool_args": arguments}
         yield self.event("tool_call", phase="started", **call)
         if result is not None:
-            content = {"content": [{"type": "text", "text": result}]}
-            yield self.event("tool_call", phase="completed", **call, result=content, error=error)
+            content = {"content": [{"type": "text", "text": result}], "details": details or {}}
+            done = {"result": content, "error": error, "changed_paths": changed or []}
+            yield self.event("tool_call", phase="completed", **call, **done)
 
     def completed(self, status: str = "success") -> OutputEvent:
         usage = {"input_tokens": 1840, "output_tokens": 356, "cached_input_tokens": 1200}

@@ -49,7 +49,7 @@ class Wire(asyncio.Protocol):
 
     def send(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
         self._head(status, {"content-length": str(len(content))} | (headers or {}))
-        self._transport.write(content)
+        self._write(content)
 
     def send_json(self, status: int, payload: Any, headers: dict[str, str] | None = None) -> None:
         self.send(
@@ -60,14 +60,19 @@ class Wire(asyncio.Protocol):
         self._head(status, {"transfer-encoding": "chunked", "content-type": content_type})
 
     def chunk(self, content: bytes) -> None:
-        self._transport.write(b"%x\r\n%s\r\n" % (len(content), content))
+        self._write(b"%x\r\n%s\r\n" % (len(content), content))
 
     def end(self) -> None:
-        self._transport.write(b"0\r\n\r\n")
+        self._write(b"0\r\n\r\n")
 
     def raw(self, content: bytes) -> None:
         """Bytes as they are, for answers that are no HTTP."""
-        self._transport.write(content)
+        self._write(content)
+
+    def _write(self, content: bytes) -> None:
+        """Nothing is said to a client that has left."""
+        if not self._transport.is_closing():
+            self._transport.write(content)
 
     def close(self) -> None:
         """End the connection in the middle of whatever was being said."""
@@ -80,7 +85,7 @@ class Wire(asyncio.Protocol):
 
     def _head(self, status: int, headers: dict[str, str]) -> None:
         lines = [f"HTTP/1.1 {status} Scripted", *(f"{name}: {value}" for name, value in headers.items())]
-        self._transport.write("\r\n".join([*lines, "", ""]).encode())
+        self._write("\r\n".join([*lines, "", ""]).encode())
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)

@@ -44,7 +44,7 @@ class ProtectedMcp:
     def __exit__(self, *exc: object) -> None:
         assert self._server is not None
         self._server.should_exit = True
-        self._thread.join(10)
+        self._thread.join(30)
 
     def _run(self) -> None:
         asyncio.run(self._serve())

@@ -21,6 +21,7 @@ from holaboss_runtime.demo_provider import chat, script
 from holaboss_runtime.demo_provider.reply import Prompt, Reply, ToolCall, Usage, words
 from tests.support.dialects import anthropic, responses
 from tests.support.http_server import HttpServer, Request, Wire
+from tests.support.processes import PATIENCE_S
 
 Dialect = Literal["chat", "responses", "anthropic", "ollama"]
 Cut = Literal["reset", "close", "end", "garbage", "error", "silence"]
@@ -43,11 +44,11 @@ class Gate:
         self._waiting: list[Callable[[], None]] = []
         self._lock = threading.Lock()
 
-    def wait(self, timeout_s: float = 20.0) -> None:
+    def wait(self, timeout_s: float = PATIENCE_S) -> None:
         if not self.reached.wait(timeout_s):
             raise TimeoutError("the model was not asked, or did not get this far")
 
-    async def wait_async(self, timeout_s: float = 20.0) -> None:
+    async def wait_async(self, timeout_s: float = PATIENCE_S) -> None:
         await asyncio.to_thread(self.wait, timeout_s)
 
     def release(self) -> None:
@@ -155,7 +156,7 @@ class ScriptedProvider:
         """Decide for each request once the queue is empty. Runs on the provider's thread."""
         self._respond = respond
 
-    def wait_for_requests(self, count: int = 1, timeout_s: float = 20.0) -> list[Recorded]:
+    def wait_for_requests(self, count: int = 1, timeout_s: float = PATIENCE_S) -> list[Recorded]:
         """The requests so far, as soon as there are `count`."""
         with self._arrived:
             if not self._arrived.wait_for(lambda: len(self.requests) >= count, timeout_s):

@@ -18,7 +18,7 @@ from typing import IO, Self
 
 from holaboss_client.client import RuntimeClient
 from holaboss_client.handshake import Hello, Ready, StartFailure
-from tests.support.processes import Process, descendants, wait_until_gone
+from tests.support.processes import PATIENCE_S, Process, descendants, wait_until_gone
 
 COMMAND = (sys.executable, "-m", "holaboss_runtime", "serve")
 
@@ -77,7 +77,7 @@ class RuntimeProcess:
         assert self._process is not None, "the runtime was not started"
         return self._process
 
-    def start(self, *, timeout_s: float = 30.0) -> Ready:
+    def start(self, *, timeout_s: float = PATIENCE_S) -> Ready:
         """Spawn it and wait for its first line. Raises `RuntimeStartError`."""
         self.root.mkdir(parents=True, exist_ok=True)
         self._log = self._log_path.open("ab")
@@ -104,15 +104,15 @@ class RuntimeProcess:
         """Its harness hosts, their shells, and what those have started."""
         return descendants(self.pid)
 
-    def stop(self, *, timeout_s: float = 8.0) -> int:
+    def stop(self, *, timeout_s: float = PATIENCE_S) -> int:
         """Close its stdin, as a desktop that quits does, and return the exit status."""
         stdin = self._running.stdin
         assert stdin is not None
         return self._end(stdin.close, timeout_s)
 
     def kill(self) -> None:
-        """`kill -9`; nothing that it started may live for 5 s more."""
-        self._end(self._running.kill, timeout_s=5.0)
+        """`kill -9`; what it started has to notice by itself."""
+        self._end(self._running.kill, PATIENCE_S)
 
     def _end(self, order: Callable[[], None], timeout_s: float) -> int:
         process = self._running
@@ -123,7 +123,7 @@ class RuntimeProcess:
             for pid in late:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-            wait_until_gone(late, timeout_s=2.0)
+            wait_until_gone(late)
             self._release(process)
             assert not late, (
                 f"still running {timeout_s} s after the order to stop: {late}\n{self.log[-4000:]}"

@@ -11,6 +11,7 @@ import ipaddress
 import logging
 import os
 import signal
+import stat
 import sys
 import tempfile
 import threading
@@ -20,7 +21,7 @@ from typing import cast
 
 import pytest
 
-from tests.support.processes import descendants, wait_until_gone
+from tests.support.processes import descendants, has_children, wait_until_gone
 
 FOREIGN_VARIABLES = (
     "HOLABOSS_",
@@ -33,10 +34,18 @@ FOREIGN_VARIABLES = (
     "GEMINI_",
 )
 PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "ftp_proxy")
+XDG_FOLDERS = {
+    "XDG_CONFIG_HOME": ".config",
+    "XDG_DATA_HOME": ".local",
+    "XDG_STATE_HOME": ".state",
+    "XDG_CACHE_HOME": ".cache",
+    "XDG_RUNTIME_DIR": ".run",
+}
 POOL_THREADS = ("asyncio_", "AnyIO worker thread")
 """Threads of an executor live as long as their loop, which may belong to a wider fixture than the test."""
 
-GRACE_S = 1.0
+FEW_MODULES = 20
+GRACE_S = 5.0
 
 
 class NetworkUseError(AssertionError):
@@ -78,7 +87,7 @@ def no_unexpected_logs() -> Generator[LogWatch]:
     try:
         yield watch
         # A task or socket nobody closed complains when it is collected: let it blame the right test.
-        gc.collect()
+        KEPT.collect()
     finally:
         root.removeHandler(watch)
     if logging.root.manager.disable:
@@ -107,8 +116,10 @@ def _is_ours(thread: threading.Thread) -> bool:
 @contextlib.contextmanager
 def no_leaked_children() -> Generator[None]:
     """Children of a fixture wider than the test may come and go; the test's own may not outlive it."""
-    before = {process.pid for process in descendants(os.getpid())}
+    before = {process.pid for process in descendants(os.getpid())} if has_children() else set[int]()
     yield
+    if not has_children():
+        return
     left = {process.pid: process.command for process in descendants(os.getpid(), without=before)}
     if not left or not (alive := wait_until_gone(left, timeout_s=GRACE_S)):
         return
@@ -118,27 +129,83 @@ def no_leaked_children() -> Generator[None]:
     pytest.fail("leaked processes:\n  " + "\n  ".join(f"{pid}: {left[pid]}" for pid in alive), pytrace=False)
 
 
+class KeptObjects:
+    """What imports leave in memory, set aside so that the collection after each test stays cheap.
+
+    Without it, a library that a test imports makes every later collection a hundred times as long. What is set aside
+    is looked at again with each new library and when the tests are over, so that nothing unclosed is overlooked.
+    """
+
+    def __init__(self) -> None:
+        self._modules = 0
+
+    def collect(self) -> None:
+        gc.collect()
+        if len(sys.modules) > self._modules + FEW_MODULES:
+            self.look_again()
+            gc.freeze()
+            self._modules = len(sys.modules)
+
+    def look_again(self) -> None:
+        gc.unfreeze()
+        gc.collect()
+
+
+KEPT = KeptObjects()
+
+
+class Homes:
+    """Home directories in a short path (sockets live in them). One that a test left as it was is lent again."""
+
+    def __init__(self) -> None:
+        self._untouched: tempfile.TemporaryDirectory[str] | None = None
+
+    @contextlib.contextmanager
+    def lend(self) -> Generator[Path]:
+        folder, self._untouched = self._untouched or _new_home(), None
+        try:
+            yield Path(folder.name)
+        finally:
+            if _is_untouched(Path(folder.name)):
+                self._untouched = folder
+            else:
+                folder.cleanup()
+
+    def close(self) -> None:
+        if self._untouched is not None:
+            self._untouched.cleanup()
+
+
+def _new_home() -> tempfile.TemporaryDirectory[str]:
+    folder = tempfile.TemporaryDirectory(prefix="holaboss-", ignore_cleanup_errors=True)
+    for name in XDG_FOLDERS.values():
+        (Path(folder.name) / name).mkdir(mode=0o700)
+    return folder
+
+
+def _is_untouched(home: Path) -> bool:
+    """Whether nothing but the empty folders of a new home is there, as private as they were."""
+    try:
+        if sorted(entry.name for entry in home.iterdir()) != sorted(XDG_FOLDERS.values()):
+            return False
+        folders = [home, *home.iterdir()]
+        private = all(stat.S_IMODE(folder.lstat().st_mode) == 0o700 for folder in folders)
+        return private and not any(any(folder.iterdir()) for folder in folders[1:])
+    except OSError:
+        return False  # gone, or a link, or closed to us: not what it was
+
+
 @contextlib.contextmanager
-def isolated_home() -> Generator[Path]:
-    """A home of its own in a short path (sockets live in it), without the variables that steer us."""
-    with (
-        tempfile.TemporaryDirectory(prefix="holaboss-", ignore_cleanup_errors=True) as folder,
-        pytest.MonkeyPatch.context() as patch,
-    ):
-        home = Path(folder)
+def isolated_home(homes: Homes) -> Generator[Path]:
+    """A home of its own, without the variables that steer us and without the model servers of this computer."""
+    with homes.lend() as home, pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
             if name.startswith(FOREIGN_VARIABLES) or name.lower() in PROXY_VARIABLES:
                 patch.delenv(name)
-        patch.setenv("HOME", folder)
-        for variable, name in (
-            ("XDG_CONFIG_HOME", ".config"),
-            ("XDG_DATA_HOME", ".local"),
-            ("XDG_STATE_HOME", ".state"),
-            ("XDG_CACHE_HOME", ".cache"),
-            ("XDG_RUNTIME_DIR", ".run"),
-        ):
-            (home / name).mkdir(mode=0o700)
+        patch.setenv("HOME", str(home))
+        for variable, name in XDG_FOLDERS.items():
             patch.setenv(variable, str(home / name))
+        patch.setenv("HOLABOSS_LOCAL_SERVER_PORTS", "")
         yield home
 
 

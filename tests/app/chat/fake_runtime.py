@@ -7,6 +7,7 @@ a second client finds what the first one left. It can be away, refuse, or answer
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,10 +17,11 @@ from holaboss_client import config as c
 from holaboss_client import permissions as p
 from holaboss_client import sessions as s
 from holaboss_client import undo as u
+from holaboss_client.attachments import MessageAttachment, StagedAttachment
 from holaboss_client.client import RuntimeClient
 from holaboss_client.events import Change, ChangeEvent, OutputEvent
 from holaboss_client.problems import Problem, ProblemError, RuntimeUnreachableError
-from holaboss_client.workspaces import Workspace
+from holaboss_client.workspaces import FileContent, Workspace
 from tests.support.conversations import Events, turn
 
 NOW = "2026-01-02T10:00:00.000Z"
@@ -93,6 +95,10 @@ class World:
         """While it is set to an unset event, every answer waits for it."""
         self.changes = 0
         self.turn_changes: dict[str, u.TurnChanges] = {}
+        self.files: dict[str, bytes] = {}
+        """What was staged, and what the files of the workspace hold, by path."""
+        self.full = ""
+        """Why the runtime takes no file, when it does not."""
         self.decisions: list[tuple[str, dict[str, Any]]] = []
         self.permissions = p.WorkspacePermissions(
             workspace_id="w-one",
@@ -137,7 +143,9 @@ class World:
         seq = sum(len(each.turns) for each in self.sessions.values()) + 1
         events = session.live = Events(item.input_id)
         session.turns.append(
-            turn(seq, item.text, [events.event("nothing")]).model_copy(update={"events": []})
+            turn(seq, item.text, [events.event("nothing")]).model_copy(
+                update={"events": [], "attachments": item.attachments}
+            )
         )
         self.publish(session, events.event("run_claimed", instruction_preview=item.text[:40]))
         self.publish(session, events.event("run_started", provider_id="demo", model_id="scripted"))
@@ -279,7 +287,11 @@ class FakeRuntime(RuntimeClient):
         if key not in self.world.by_key:
             self.world.by_key[key] = f"input-{len(self.world.by_key) + 1}"
             waiting = s.QueuedInput(
-                input_id=self.world.by_key[key], text=body.text, status="QUEUED", created_at=NOW
+                input_id=self.world.by_key[key],
+                text=body.text,
+                status="QUEUED",
+                created_at=NOW,
+                attachments=[MessageAttachment.model_validate(item) for item in body.attachments],
             )
             session.queued.append(waiting)
             session.status, session.hold, session.last_error = "rescheduling", False, None
@@ -293,6 +305,38 @@ class FakeRuntime(RuntimeClient):
             runtime_status="QUEUED",
             current_input_id=None,
             has_queued_inputs=True,
+        )
+
+    async def stage_attachment(
+        self, workspace_id: str, name: str, content: bytes, *, batch: str | None = None
+    ) -> StagedAttachment:
+        await self._answer(f"stage {name}")
+        if self.world.full:
+            raise ProblemError(
+                Problem(title="Too large", status=413, detail=self.world.full, code="too_large")
+            )
+        path = f".holaboss/input-attachments/{len(self.world.calls)}/{name}"
+        self.world.files[path] = content
+        kind = "image" if name.endswith(".png") else "file"
+        return StagedAttachment(workspace_path=path, name=name, kind=kind, size=len(content), batch="b")
+
+    async def discard_attachment(self, workspace_id: str, workspace_path: str) -> None:
+        await self._answer(f"discard {workspace_path}")
+        self.world.files.pop(workspace_path, None)
+
+    async def file(self, workspace_id: str, path: str) -> FileContent:
+        await self._answer(f"file {path}")
+        if path not in self.world.files:
+            raise ProblemError(
+                Problem(title="Missing", status=404, detail="It is not there.", code="missing")
+            )
+        content = self.world.files[path]
+        return FileContent(
+            path=path,
+            content=base64.b64encode(content).decode(),
+            encoding="base64",
+            size=len(content),
+            sha256="",
         )
 
     async def edit_input(self, session_id: str, input_id: str, body: s.EditInput) -> s.InputReply:

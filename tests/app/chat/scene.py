@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from holaboss_client.attachments import MessageAttachment
 from holaboss_client.sessions import Turn
 from tests.support.conversations import Events, turn
 
@@ -48,6 +49,46 @@ That is all. Shall I run the tests?
 def conversation() -> list[Turn]:
     """Four turns: thinking, tools and all of Markdown; a stopped one; a failed one; one that runs."""
     return [_explained(), _stopped(), _failed(), _running()]
+
+
+def exchange() -> list[Turn]:
+    """Two turns: a message with files whose answer made some, and a message that is nothing but a file."""
+    events = Events("a", 1)
+    run = [*events.started("gpt-5", "openai_direct")]
+    for number, (tool, path, facts) in enumerate(MADE):
+        run += events.tool(number, tool, {"path": path}, "done", changed=[path], details=facts)
+    run += [events.delta("The report is written, and the chart is beside it.", 9), events.completed()]
+    files = [
+        MessageAttachment(workspace_path="sales.xlsx", name="sales.xlsx", kind="file", size=81_920),
+        MessageAttachment(
+            workspace_path="a/photo.png", name="photo of the whiteboard.png", kind="image", size=2_400_000
+        ),
+    ]
+    asked = turn(1, "Write a report from these two, please.", run).model_copy(update={"attachments": files})
+    later = Events("b", 100)
+    alone = turn(2, "", [*later.started(), later.delta("A cat."), later.completed()])
+    return [asked, alone.model_copy(update={"attachments": files[1:]})]
+
+
+MADE = [
+    (
+        "write_report",
+        "outputs/reports/sales.md",
+        {
+            "output": {
+                "title": "Sales by region",
+                "file_path": "outputs/reports/sales.md",
+                "size_bytes": 4_200,
+            }
+        },
+    ),
+    (
+        "image_generate",
+        "outputs/images/chart.png",
+        {"path": "outputs/images/chart.png", "size_bytes": 91_000},
+    ),
+    ("write", "NOTES.md", {}),
+]
 
 
 def _explained() -> Turn:

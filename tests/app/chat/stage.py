@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,23 +15,58 @@ from holaboss_app.panes.chat.banners import Banner
 from holaboss_app.panes.chat.pane import ChatPane
 from holaboss_app.panes.chat.presenter import ChatPresenter
 from holaboss_app.panes.chat.queue_rail import QueueRow
+from holaboss_app.services.kept_pictures import KeptPictures
+from holaboss_app.services.waiting_files import WaitingFile
+from holaboss_client.attachments import MessageAttachment
 from holaboss_client.events import Change
 from tests.app.chat.fake_runtime import FakeRuntime, FakeSession, World, catalogue, workspace
 from tests.app.conftest import QLoop
+from tests.support.processes import PATIENCE_S
 
 Show = Callable[..., None]
+
+
+async def until(condition: Callable[[], object], what: str = "") -> None:
+    """Wait for what nothing announces."""
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            while not condition():  # noqa: ASYNC110 - it is said nowhere
+                await asyncio.sleep(0.001)
+    except TimeoutError:
+        pytest.fail(f"it never happened: {what}")
 
 
 class Drafts:
     def __init__(self) -> None:
         self.drafts: dict[str, str] = {}
         self.models: dict[str, str] = {}
+        self.kept: dict[str, list[MessageAttachment]] = {}
+        self.late: dict[str, list[WaitingFile]] = {}
+        self.given_up: list[tuple[str, str]] = []
+        self.pictures = KeptPictures(Path("/nowhere/at/all"))
 
     def draft(self, key: str) -> str:
         return self.drafts.get(key, "")
 
     def save_draft(self, key: str, text: str) -> None:
         self.drafts[key] = text
+
+    def files(self, key: str) -> list[MessageAttachment]:
+        return list(self.kept.get(key, []))
+
+    def waiting(self, key: str) -> list[WaitingFile]:
+        return list(self.late.get(key, []))
+
+    def save_files(
+        self, key: str, files: Sequence[MessageAttachment], waiting: Sequence[WaitingFile]
+    ) -> None:
+        self.kept[key], self.late[key] = list(files), list(waiting)
+
+    def discarded(self) -> list[tuple[str, str]]:
+        return list(self.given_up)
+
+    def save_discarded(self, files: Sequence[tuple[str, str]]) -> None:
+        self.given_up = list(files)
 
     def last_model(self, workspace_id: str) -> str | None:
         return self.models.get(workspace_id)
@@ -47,23 +83,17 @@ class Chat:
         self.drafts = Drafts()
         self.errors: list[BaseException] = []
         self.settings: list[str] = []
+        self.opened: list[str] = []
         self.busy: list[bool] = []
         self.presenter = ChatPresenter(pane, self.drafts, self.errors.append)
         self.presenter.settings_requested.connect(self.settings.append)
+        self.presenter.file_requested.connect(self.opened.append)
         self.presenter.busy_changed.connect(self.busy.append)
         self.presenter.set_catalogue(catalogue())
 
     def run(self, condition: Callable[[], object], what: str = "") -> None:
         """Let everything go on until `condition` holds."""
-
-        async def wait() -> None:
-            for _ in range(2_000):
-                if condition():
-                    return
-                await asyncio.sleep(0.001)
-            pytest.fail(f"it never happened: {what}")
-
-        self.qloop.run(wait())
+        self.qloop.run(until(condition, what))
 
     def rest(self) -> None:
         """Let everything that can happen now happen."""

@@ -91,3 +91,38 @@ def test_words_about_a_file(file: ChangedFile, words: str) -> None:
 def test_words_about_one_file(chat: Chat) -> None:
     session = chat.start()
     assert summary(changes(session, "x", "a.md")) == "1 file  +3 −1"
+
+
+def test_what_a_failed_turn_did_can_be_undone_too(chat: Chat) -> None:
+    session = chat.start()
+    chat.world.turn_changes["input-1"] = changes(session, "input-1", "a.md")
+    chat.write("Change it")
+    chat.world.claim(session)
+    chat.world.fail(session, "server_error", "The model is gone.")
+    chat.rest()
+    (button,) = shown(chat)
+    chat.in_loop(lambda: button.moved.emit(False))
+    assert [each.text() for each in shown(chat)] == ["1 file, taken back"]
+
+
+def test_a_file_in_the_list_is_opened(chat: Chat) -> None:
+    button = worked(chat)
+    button.click()
+    menu = button.findChild(QMenu)
+    menu.actions()[1].trigger()
+    assert chat.opened == ["b.md"]
+    menu.close()
+
+
+def test_a_deleted_file_cannot_be_opened_until_it_is_back(chat: Chat) -> None:
+    session = chat.start()
+    gone = changes(session, "input-1", "a.md")
+    files = [gone.files[0].model_copy(update={"change": "deleted"})]
+    button = ChangesButton(chat.pane)
+    for state, enabled in (("applied", False), ("undone", True)):
+        button.show_changes(gone.model_copy(update={"files": files, "state": state}))
+        button._open()
+        menu = button.findChildren(QMenu)[-1]
+        assert menu.actions()[0].isEnabled() is enabled
+        menu.close()
+    button.deleteLater()

@@ -8,10 +8,11 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage, QInputMethodEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
-from holaboss_app.panes.chat.composer import TALLEST, Composer
+from holaboss_app.panes.chat.composer import Composer
 from holaboss_app.panes.chat.elided import ElidedLabel
+from holaboss_app.panes.chat.message_field import TALLEST
 from holaboss_app.theme import style
 
 Show = Callable[..., None]
@@ -30,8 +31,8 @@ def sent(composer: Composer) -> list[str]:
     return texts
 
 
-def button(composer: Composer, name: str) -> QPushButton:
-    return composer.findChild(QPushButton, name)
+def button(composer: Composer, name: str) -> QAbstractButton:
+    return composer.findChild(QAbstractButton, name)
 
 
 def hints(composer: Composer) -> str:
@@ -57,7 +58,9 @@ def test_the_placeholder_and_the_text_follow_the_text_scale(composer: Composer, 
     assert after == pytest.approx(2 * before, abs=3)
 
 
-def test_the_name_of_the_model_stands_below_the_message(composer: Composer, qapp: QApplication) -> None:
+def test_the_first_sign_below_the_message_stands_on_its_left_edge(
+    composer: Composer, qapp: QApplication
+) -> None:
     def left_edge(widget: QWidget) -> int:
         shot = widget.grab().toImage()
         paper = shot.pixelColor(0, 0)
@@ -69,7 +72,7 @@ def test_the_name_of_the_model_stands_below_the_message(composer: Composer, qapp
     composer.field.setPlaceholderText("Message")
     composer.field.clearFocus()
     qapp.processEvents()
-    assert left_edge(composer.picker) == pytest.approx(left_edge(composer.field), abs=2)
+    assert left_edge(button(composer, "attach-files")) == pytest.approx(left_edge(composer.field), abs=2)
 
 
 def test_enter_sends_and_shift_enter_breaks_the_line(composer: Composer) -> None:

@@ -22,7 +22,7 @@ def lexing(qapp: QApplication) -> Iterator[Lexing]:
 
 
 def wait_for(qtbot, answers: list[Spans]) -> Spans:  # noqa: ANN001
-    qtbot.waitUntil(lambda: bool(answers), timeout=5_000)
+    qtbot.waitUntil(lambda: bool(answers), timeout=30_000)
     return answers[0]
 
 

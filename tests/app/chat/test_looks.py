@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QImage, QPixmap
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
 
 from holaboss_app.core.transcript import Transcript
 from holaboss_app.panes.chat.code_block import CodeBlock
+from holaboss_app.panes.chat.file_chips import ChipFlow, Face
 from holaboss_app.panes.chat.outcome import ActivityLine, ErrorCard, Footer
 from holaboss_app.panes.chat.pane import ChatPane
 from holaboss_app.panes.chat.prose import ProseView
@@ -23,7 +24,7 @@ from holaboss_app.panes.chat.turn_widget import TurnWidget
 from holaboss_app.theme import style
 from holaboss_app.theme.icons import icon_pixmap
 from tests.app.chat.fake_runtime import catalogue
-from tests.app.chat.scene import conversation
+from tests.app.chat.scene import conversation, exchange
 from tests.support.conversations import index
 
 Show = Callable[..., None]
@@ -34,8 +35,8 @@ VARIANTS = [
     ("dark", 1.0, 440),
     ("light", 2.0, 520),
 ]
-STATES = ["conversation", "top", "empty", "blocked", "loading", "trouble"]
-PARTS = (ProseView, CodeBlock, TraceHeader, ActivityLine, ErrorCard, Footer)
+STATES = ["conversation", "top", "files", "empty", "blocked", "loading", "trouble"]
+PARTS = (ProseView, CodeBlock, TraceHeader, ActivityLine, ErrorCard, Footer, ChipFlow)
 
 
 def prepare(pane: ChatPane, state: str) -> None:
@@ -57,6 +58,8 @@ def prepare(pane: ChatPane, state: str) -> None:
         pane.composer.set_busy(True)
         if state == "top":
             pane.transcript.verticalScrollBar().setValue(0)
+    elif state == "files":
+        show_files(pane)
     elif state == "empty":
         pane.show_empty("Nightly exports")
     elif state == "blocked":
@@ -96,6 +99,48 @@ def test_every_state_in_every_dress(
         picture.toImage().pixelColor(x, y).name() for x in range(0, width, 3) for y in range(40, 860, 7)
     }
     assert len(colours) > 3, "something is drawn"
+
+
+def show_files(pane: ChatPane) -> None:
+    """Files in a bubble, made by a turn, and about to be sent: of each kind, and with names of any length."""
+    transcript, turns = Transcript(), exchange()
+    pane.transcript.thumbnail_wanted.connect(
+        lambda path: pane.transcript.show_thumbnail(path, QPixmap.fromImage(striped()))
+    )
+    transcript.take_index(index(turns))
+    transcript.take_turns(turns)
+    pane.show_conversation()
+    pane.transcript.set_transcript(transcript)
+    faces = [
+        Face(
+            "1",
+            "Umsatz und Ergebnis nach Regionen, dritte Fassung (endgültig).xlsx",
+            "1.2 MB",
+            removable=True,
+        ),
+        Face("2", "photo.png", "340 KB", "image", removable=True),
+        Face("3", "notes", "docs", "folder", removable=True),
+        Face("4", "film.mp4", "attaching…", state="busy", removable=True),
+        Face(
+            "5", "broken.bin", "The attachments of this workspace fill 1 GiB.", state="failed", removable=True
+        ),
+    ]
+    pane.composer.files.show_faces(faces, {"2": QPixmap.fromImage(striped())})
+    pane.composer.set_files(len(faces), "Remove the file that could not be attached.")
+    pane.composer.text = "And these"
+    waiting = [
+        Waiting("1", "", "Waiting", editable=True, files=("a.txt", "b.txt")),
+        Waiting("2", "Then", "Waiting", True, ("c",)),
+    ]
+    pane.rail.show_items(waiting)
+
+
+def striped() -> QImage:
+    image = QImage(64, 64, QImage.Format.Format_RGB32)
+    for y in range(64):
+        for x in range(64):
+            image.setPixelColor(x, y, QColor("#2277cc" if (x + y) // 8 % 2 else "#eecc66"))
+    return image
 
 
 def test_the_sign_of_a_banner_follows_the_theme(show: Show, qapp: QApplication) -> None:

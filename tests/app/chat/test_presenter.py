@@ -234,3 +234,28 @@ def test_closing_leaves_no_stream_behind(chat: Chat) -> None:
     assert len(session.listeners) == 1
     chat.wait_for(chat.presenter.close())
     assert session.listeners == []
+
+
+def test_a_finished_plan_goes_with_its_turn_and_does_not_come_back(chat: Chat) -> None:
+    session = chat.start()
+    strip = chat.pane.plan
+
+    def plan(status: str) -> dict[str, object]:
+        task = {"id": "t", "content": "Write it", "status": status}
+        return {"todo": {"phases": [{"id": "p", "name": "All", "tasks": [task]}]}}
+
+    chat.write("Do it")
+    events = chat.world.claim(session)
+    for part, status in enumerate(("in_progress", "completed")):
+        for event in events.tool(part, "todo", {}, "done", details=plan(status)):
+            chat.world.publish(session, event)
+        chat.rest()
+        assert strip.isVisible(), status
+    chat.world.finish(session)
+    chat.rest()
+    assert not strip.isVisible()
+    chat.write("Something else")
+    chat.world.claim(session)
+    chat.world.say(session, "Well")
+    chat.rest()
+    assert not strip.isVisible()

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QColor, QImage, QTextDocument, QTextFormat, QTextTable
+from PySide6.QtCore import QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import (
+    QColor,
+    QImage,
+    QTextDocument,
+    QTextFormat,
+    QTextFragment,
+    QTextTable,
+    QWheelEvent,
+)
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from holaboss_app.panes.chat.prose import ProseView
 from holaboss_app.theme.style import current_tokens
@@ -104,3 +114,84 @@ def test_keys_that_scroll_are_left_to_the_transcript(prose: ProseView) -> None:
 def test_a_hostile_depth_of_nesting_is_survived(prose: ProseView) -> None:
     prose.set_markdown(">" * 3_000 + " deep\n\n" + "".join(f"{'  ' * n}- x\n" for n in range(400)))
     assert prose.fit(500) > 0
+
+
+WIDE = "| " + " | ".join(f"Column {n}" for n in range(14)) + " |\n|" + "---|" * 14 + "\n|" + " value |" * 14
+
+
+def test_a_table_of_many_columns_scrolls_and_keeps_its_words_whole(show: Show) -> None:
+    view = ProseView()
+    view.set_markdown(WIDE)
+    show(view, 400, view.fit(400))
+    bar = view.horizontalScrollBar()
+    assert bar.isVisible()
+    assert bar.maximum() > 400
+    assert bar.value() == 0, "it begins with its first column"
+    line = view.fontMetrics().lineSpacing()
+    assert view.fit(400) < 8 * line, "no word is broken into letters"
+    view.set_markdown("Plain text")
+    assert view.fit(400) < 3 * line
+    assert bar.maximum() == 0
+
+
+def test_a_table_that_fits_does_not_scroll(show: Show) -> None:
+    view = ProseView()
+    view.set_markdown("| a | b |\n|---|---|\n| " + "word " * 60 + "| 2 |")
+    show(view, 400, view.fit(400))
+    assert view.horizontalScrollBar().maximum() == 0
+    assert not view.horizontalScrollBar().isVisible()
+
+
+def test_the_wheel_moves_a_wide_table_sideways_and_nothing_else(show: Show) -> None:
+    view = ProseView()
+    view.set_markdown(WIDE)
+    show(view, 400, view.fit(400))
+
+    def turn(across: int, down: int) -> QWheelEvent:
+        event = QWheelEvent(
+            QPointF(50, 20),
+            QPointF(50, 20),
+            QPoint(),
+            QPoint(across, down),
+            Qt.MouseButton.NoButton,
+            Qt.KeyboardModifier.NoModifier,
+            Qt.ScrollPhase.NoScrollPhase,
+            False,
+        )
+        QApplication.sendEvent(view.viewport(), event)
+        return event
+
+    assert not turn(0, -120).isAccepted(), "the conversation scrolls"
+    assert turn(-120, 0).isAccepted()
+    assert view.horizontalScrollBar().value() > 0
+
+
+def test_a_picture_is_a_link_with_its_name_and_is_not_loaded(prose: ProseView) -> None:
+    view = prose
+    view.set_markdown("See ![the chart](https://example.com/a.png) and ![local](file:///etc/passwd).")
+    assert view.toPlainText() == "See the chart and local."
+    links = [
+        (piece.text(), piece.charFormat().anchorHref())
+        for piece in _pieces(view)
+        if piece.charFormat().isAnchor()
+    ]
+    assert links == [("the chart", "https://example.com/a.png")]
+
+
+def _pieces(view: ProseView) -> list[QTextFragment]:
+    found, pieces = [], view.document().begin().begin()
+    while not pieces.atEnd():
+        found.append(pieces.fragment())
+        pieces += 1
+    return found
+
+
+def test_a_folded_text_ends_with_a_whole_line(prose: ProseView) -> None:
+    view = prose
+    view.set_plain("one line after the other\n" * 40)
+    view.fit(300)
+    ends = [view.whole_lines(height) for height in range(60, 160)]
+    steps = sorted(set(ends))
+    assert all(end <= height for end, height in zip(ends, range(60, 160), strict=True))
+    assert len({b - a for a, b in itertools.pairwise(steps)}) <= 2, "lines of one height"
+    assert view.whole_lines(1) == view.whole_lines(view.fontMetrics().lineSpacing()) > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from PySide6.QtWidgets import QLabel, QPushButton
@@ -103,3 +104,46 @@ def test_the_profile_of_the_workspace_is_shown_and_changed(chat: Chat) -> None:
     chat.world.permissions = chat.world.permissions.model_copy(update={"profile": "ask"})
     chat.change(Change.PERMISSIONS, session)
     assert picker.text() == "Ask first"
+
+
+def test_permissions_that_change_twice_at_once_are_asked_for_once(chat: Chat) -> None:
+    session = chat.start()
+    change = chat.world.change(Change.PERMISSIONS, session)
+    chat.world.calls.clear()
+    chat.in_loop(lambda: chat.presenter.on_change(change), lambda: chat.presenter.on_change(change))
+    assert chat.world.calls.count("permissions") == 1
+
+
+def test_the_keyboard_goes_back_to_the_message_with_a_decision(chat: Chat) -> None:
+    session = chat.start()
+    ask(chat, session)
+    chat.in_loop(chat.presenter.focus_request)
+    chat.world.gate = asyncio.Event()
+    press(chat, "request-allow")
+    card = chat.pane.requests.card("a1")
+    assert card is not None
+    assert not card.isEnabled(), "the decision is on its way"
+    chat.in_loop(chat.world.gate.set)
+    assert chat.pane.requests.requests == []
+    assert chat.pane.composer.field.hasFocus()
+
+
+def test_a_refused_decision_gives_the_keyboard_back(chat: Chat) -> None:
+    session = chat.start()
+    ask(chat, session)
+    chat.in_loop(chat.presenter.focus_request)
+    chat.world.refusal = "The disk is full."
+    press(chat, "request-allow")
+    assert chat.pane.requests.findChild(QPushButton, "request-allow").hasFocus()
+
+
+def test_a_decision_by_somebody_else_leaves_the_keyboard_where_it_is(chat: Chat) -> None:
+    session = chat.start()
+    chat.converse(session, "Hello")
+    ask(chat, session)
+    chat.pane.transcript.setFocus()
+    session.actions.clear()
+    session.status = "idle"
+    chat.change(Change.SESSION_STATE, session)
+    assert chat.pane.requests.requests == []
+    assert chat.pane.transcript.hasFocus()

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from holaboss_app.core.transcript import Transcript
-from holaboss_app.panes.chat.code_block import CodeText
+from holaboss_app.panes.chat.code_block import CodeBlock, CodeText
 from holaboss_app.panes.chat.prose import ProseView
-from holaboss_app.panes.chat.trace import TraceHeader
+from holaboss_app.panes.chat.trace import BLEED, TraceHeader
 from holaboss_app.panes.chat.transcript_view import TranscriptView
 from holaboss_app.panes.chat.turn_widget import TurnWidget
 from holaboss_app.theme import style
@@ -83,7 +83,7 @@ def bottom(stage: Stage) -> int:
     last = max(
         (w for w in stage.view.viewport().findChildren(TurnWidget) if w.isVisible()), key=lambda w: w.y()
     )
-    return last.y() + last.height() - stage.view.viewport().height()
+    return last.y() + last.measure(last.width() - 2 * BLEED) - stage.view.viewport().height()
 
 
 def test_it_opens_at_the_end_with_a_handful_of_widgets(stage: Stage) -> None:
@@ -119,6 +119,52 @@ def test_a_growing_answer_is_followed_from_the_end(stage: Stage) -> None:
     for _ in range(30):
         stage.grow(events, "And another sentence of the answer.\n\n")
         assert bottom(stage) == 0
+
+
+class Painted(QObject):
+    """Counts how often something is drawn."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self.count = 0
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.count += event.type() == QEvent.Type.Paint
+        return False
+
+
+def test_what_is_drawn_is_shifted_while_an_answer_grows(stage: Stage, qapp: QApplication) -> None:
+    events = stage.start_answer()
+    stage.grow(events, "```\n" + "a line of code that stays as it is\n" * 12 + "```\n\n")
+    stage.grow(events, "And a paragraph")
+    qapp.processEvents()
+    live = max(
+        (w for w in stage.view.viewport().findChildren(TurnWidget) if w.isVisible()), key=lambda w: w.y()
+    )
+    painted = Painted(live.findChild(CodeText).viewport())
+    before = live.y()
+    for _ in range(10):
+        stage.grow(events, " that grows by more than one line with every piece that comes" * 3)
+        qapp.processEvents()
+    assert live.y() < before - 200, "it moves up"
+    assert painted.count == 0
+    assert bottom(stage) == 0
+
+
+def test_what_is_settled_is_not_laid_out_again(stage: Stage) -> None:
+    events = stage.start_answer()
+    stage.grow(events, "```\na\n```\n\n" * 30)
+    live = max(
+        (w for w in stage.view.viewport().findChildren(TurnWidget) if w.isVisible()), key=lambda w: w.y()
+    )
+    asked: list[ProseView | CodeBlock] = []
+    for piece in live._pieces():
+        piece.fit = lambda width, piece=piece: asked.append(piece) or type(piece).fit(piece, width)
+    stage.grow(events, "A word")
+    stage.grow(events, " and another")
+    assert len(live._pieces()) > 30
+    assert asked == []
 
 
 def test_a_growing_answer_does_not_pull_back_who_reads_above(stage: Stage) -> None:
@@ -158,7 +204,7 @@ def test_flushes_are_merged_while_nobody_has_time(stage: Stage, qtbot) -> None: 
         stage.transcript.apply(events.delta("word "))
         stage.view.turn_changed("live")
     assert counted == [], "never inside the event that brings a delta"
-    qtbot.waitUntil(lambda: bool(counted), timeout=3_000)
+    qtbot.waitUntil(lambda: bool(counted), timeout=30_000)
     assert counted == [1]
     state = stage.transcript.find("live")
     assert state is not None

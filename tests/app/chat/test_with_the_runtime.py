@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import aclosing
 from pathlib import Path
 
 import pytest
+from PySide6.QtGui import QColor, QImage
 
 from holaboss_app.core.reducer import Status
+from holaboss_app.panes.chat.file_chips import Chip
 from holaboss_app.panes.chat.turn_widget import TurnWidget
 from holaboss_client.client import RuntimeClient
 from holaboss_client.config import PutProvider
 from holaboss_client.workspaces import CreateWorkspace
-from tests.app.chat.stage import Chat
+from tests.app.chat.stage import Chat, until
 from tests.support.scripted_provider import Answer, ScriptedProvider, pause_after, say
 from tests.support.server import RuntimeProcess
 
@@ -32,14 +34,6 @@ def provider() -> Iterator[ScriptedProvider]:
 def runtime(tmp_path: Path) -> Iterator[RuntimeProcess]:
     with RuntimeProcess(tmp_path / "root", keys={PROVIDER: KEY}) as running:
         yield running
-
-
-async def until(condition: Callable[[], object], what: str) -> None:
-    for _ in range(1_500):
-        if condition():
-            return
-        await asyncio.sleep(0.01)
-    pytest.fail(f"it never happened: {what}")
 
 
 async def follow(client: RuntimeClient, chat: Chat) -> None:
@@ -109,7 +103,7 @@ def test_what_waits_behind_a_stopped_answer_can_be_let_go_on(
             assert chat.waiting == []
         gate.release()
 
-    chat.qloop.run(stop_and_resume(), timeout_s=60)
+    chat.qloop.run(stop_and_resume())
 
 
 def test_another_attempt_is_announced_with_its_reason(
@@ -130,8 +124,81 @@ def test_another_attempt_is_announced_with_its_reason(
             await until(lambda: chat.turns and chat.turns[-1][2] is Status.COMPLETED, "an answer")
             assert chat.turns[-1][1] == "Now I can."
 
-    chat.qloop.run(try_again(), timeout_s=60)
+    chat.qloop.run(try_again())
     (waiting,) = {text for text in said if text.startswith("Trying again")}
     assert "in 2 s" in waiting or "in 3 s" in waiting
     assert "attempt 2 of 4" in waiting
     assert waiting.endswith("Overloaded, come back later.")
+
+
+def test_files_reach_the_model_and_come_back_with_history(
+    chat: Chat, runtime: RuntimeProcess, provider: ScriptedProvider, tmp_path: Path
+) -> None:
+    notes, photo = tmp_path / "notes.txt", tmp_path / "photo.png"
+    notes.write_text("the word is marzipan")
+    image = QImage(40, 30, QImage.Format.Format_RGB32)
+    image.fill(QColor("#2277cc"))
+    assert image.save(str(photo))
+    provider.enqueue(say("I have read it."))
+
+    def cards() -> list[Chip]:
+        turns = chat.pane.transcript.viewport().findChildren(TurnWidget)
+        found = [chip for turn in turns if turn.isVisible() for chip in turn._attached.findChildren(Chip)]
+        return [chip for chip in found if chip.isVisible()]
+
+    async def send_files() -> None:
+        async with Talk(chat, runtime, provider) as talk:
+            offered = [str(notes), str(photo)]
+            chat.pane.files_offered.emit(offered)
+            ready = [("notes.txt", "ready"), ("photo.png", "ready")]
+            await until(
+                lambda: [(f.name, f.state) for f in chat.pane.composer.files.faces] == ready,
+                "both are staged",
+            )
+            talk.write("What is the word?")
+            await until(lambda: chat.turns and chat.turns[-1][2] is Status.COMPLETED, "an answer")
+            assert chat.turns[-1][:2] == ("What is the word?", "I have read it.")
+            assert "marzipan" in str(provider.requests[-1].body)
+            workspace = chat.presenter._workspace
+            chat.presenter._thumbnails._kept.clear()
+            await chat.presenter.show_workspace(None)
+            await chat.presenter.show_workspace(workspace)
+            await until(lambda: len(cards()) == 2, "history shows both")
+            assert [chip.face.name for chip in cards()] == ["notes.txt", "photo.png"]
+            await until(lambda: cards()[1]._picture is not None, "the picture is fetched again")
+            assert cards()[1].grab().toImage().pixelColor(20, 22) == QColor("#2277cc")
+
+    chat.qloop.run(send_files())
+
+
+def test_what_is_taken_out_of_a_draft_leaves_the_disk_and_what_was_sent_stays(
+    chat: Chat, runtime: RuntimeProcess, provider: ScriptedProvider, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("notes")
+    provider.enqueue(say("I have read it."))
+
+    async def change_ones_mind() -> None:
+        async with Talk(chat, runtime, provider) as talk:
+            workspace, shelf = chat.presenter._workspace, chat.pane.composer.files
+            assert workspace is not None
+            staging = Path(workspace.workspace_path) / ".holaboss" / "input-attachments"
+            chat.pane.files_offered.emit([str(notes)])
+            await until(lambda: [face.state for face in shelf.faces] == ["ready"], "it is staged")
+            assert len(list(staging.iterdir())) == 1
+            shelf.removed.emit(shelf.faces[0].key)
+            await until(lambda: list(staging.iterdir()) == [], "it is gone from the disk")
+
+            chat.pane.files_offered.emit([str(notes)])
+            await until(lambda: [face.state for face in shelf.faces] == ["ready"], "it is staged again")
+            talk.write("Read it")
+            await until(lambda: chat.turns and chat.turns[-1][2] is Status.COMPLETED, "an answer")
+            conversation = chat.presenter._conversation
+            assert conversation is not None
+            sent = conversation.transcript.state(0)
+            assert sent is not None
+            chat.presenter._attaching.throw_away(workspace.id, sent.attachments)
+            await until(lambda: chat.drafts.discarded() == [], "the runtime has answered")
+            assert len(list(staging.iterdir())) == 1, "a message names it"
+
+    chat.qloop.run(change_ones_mind())

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
+from holaboss_app.panes.files.cards import CardShelf
 from holaboss_app.theme import style
 from tests.app.files.conftest import Shelf
 
@@ -63,3 +67,42 @@ def _cut_off(shelf: Shelf) -> list[str]:
         for widget in widgets
         if widget.isVisible() and widget.mapTo(shelf.pane, widget.rect().topRight()).x() >= shelf.pane.width()
     ]
+
+
+def test_a_conflict_in_a_low_pane_scrolls_and_the_keyboard_reaches_it(
+    shelf: Shelf, qapp: QApplication
+) -> None:
+    style.apply(qapp, "light", 2.0)
+    try:
+        _fill(shelf)
+        shelf.pane.say("")
+        shelf.pane.resize(300, 560)
+        for _ in range(3):
+            qapp.processEvents()
+        editor = shelf.editor
+        cards, label = editor.findChild(CardShelf), editor.conflict.label
+        assert label.height() >= label.heightForWidth(label.width())
+        buttons = (editor.keep_mine, editor.load_theirs, editor.show_both)
+        for one, two in pairwise(buttons):
+            assert not one.geometry().intersects(two.geometry())
+        assert cards.geometry().bottom() < editor.area.y()
+        assert cards.verticalScrollBar().maximum() > 0
+        editor.keep_mine.setFocus()
+        for before, button in pairwise(buttons):
+            QTest.keyClick(before, Qt.Key.Key_Tab)
+            assert button.hasFocus()
+            top = button.mapTo(cards.viewport(), button.rect().topLeft())
+            assert cards.viewport().rect().contains(QRect(top, button.size())), button.objectName()
+    finally:
+        style.apply(qapp, "light", 1.0)
+
+
+def test_cards_that_say_nothing_take_no_room(shelf: Shelf) -> None:
+    shelf.open()
+    shelf.activate("AGENTS.md")
+    cards = shelf.editor.findChild(CardShelf)
+    assert not cards.isVisible()
+    shelf.do(lambda: shelf.editor.failed("The disk is full."))
+    assert cards.isVisible()
+    shelf.do(shelf.editor.settle)
+    assert not cards.isVisible()

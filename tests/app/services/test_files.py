@@ -12,10 +12,12 @@ import pytest
 from holaboss_app.services.debounced_file import DebouncedFile
 from holaboss_app.services.drafts import LONGEST_DRAFT, Drafts
 from holaboss_app.services.first_look import FirstLook, first_look
+from holaboss_app.services.kept_pictures import KeptPictures
 from holaboss_app.services.private_files import write_private
 from holaboss_app.services.profile import Profile
 from holaboss_app.services.runtime_log import RuntimeLog
 from holaboss_app.services.settings_store import Layout, SettingsStore
+from tests.support.processes import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -133,7 +135,7 @@ async def test_a_write_happens_by_itself(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(file, "_written", seen)
     file.schedule()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         await written.wait()
     assert (tmp_path / "file").read_bytes() == b"x"
     await file.close()
@@ -141,14 +143,14 @@ async def test_a_write_happens_by_itself(tmp_path: Path, monkeypatch: pytest.Mon
 
 async def test_drafts_and_models_survive_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "drafts.json"
-    drafts = Drafts(path)
+    drafts = Drafts(path, tmp_path / "pasted")
     drafts.save_draft("w/s", "half a thou")
     drafts.save_draft("w/t", "gone")
     drafts.save_draft("w/t", "")
     drafts.save_draft("huge", "x" * (LONGEST_DRAFT + 1))
     drafts.save_last_model("w", "demo/scripted")
     await drafts.close()
-    again = Drafts(path)
+    again = Drafts(path, tmp_path / "pasted")
     assert again.draft("w/s") == "half a thou"
     assert again.draft("w/t") == ""
     assert again.draft("huge") == ""
@@ -160,7 +162,9 @@ async def test_drafts_and_models_survive_a_restart(tmp_path: Path) -> None:
 def test_an_unreadable_drafts_file_is_kept_aside(tmp_path: Path) -> None:
     path = tmp_path / "drafts.json"
     path.write_text("nonsense")
-    assert Drafts(path).draft("any") == ""
+    picture = KeptPictures(tmp_path / "pasted").keep(b"png")
+    assert Drafts(path, tmp_path / "pasted").draft("any") == ""
+    assert picture.exists(), "the file that was kept aside may name it"
     assert (tmp_path / "drafts.json.bak").read_text() == "nonsense"
 
 

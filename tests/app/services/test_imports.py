@@ -40,3 +40,15 @@ def test_the_whole_desktop_never_loads_the_runtime_or_an_ai_sdk() -> None:
     }
     assert not forbidden & loaded
     assert "keyring" not in loaded
+
+
+def test_an_idle_desktop_has_not_loaded_what_it_may_never_need() -> None:
+    """The parts of `Desktop._build`: counted in modules, for every one is memory for as long as the window is open."""
+    loaded = loaded_by(
+        "holaboss_app.desktop, holaboss_app.shell.command_runner, holaboss_app.panes.chat.presenter,"
+        " holaboss_app.panes.files.presenter, holaboss_app.services.keychain, holaboss_app.services.drafts"
+    )
+    unneeded = {"click", "rich", "pygments", "html", "keyring", "xml"}
+    assert not unneeded & loaded
+    assert not [name for name in loaded if name.startswith("holaboss_app.panes.settings")]
+    assert "httpx._main" in loaded, "kept out by its name; see `holaboss_client`"

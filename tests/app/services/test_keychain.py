@@ -111,7 +111,7 @@ async def test_a_keychain_that_waits_for_the_person_blocks_only_its_own_callers(
     class Waiting(InMemory):
         def get_password(self, service: str, username: str) -> str | None:
             asked.set()
-            answered.wait(10)
+            answered.wait(30)
             return super().get_password(service, username)
 
     keychain = Keychain(open_backend=Waiting)

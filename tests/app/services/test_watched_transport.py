@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 
 import pytest
 
+from holaboss_app.services import watched_transport
 from holaboss_app.services.watched_transport import WatchedTransport
 from holaboss_client.client import RuntimeClient
 
@@ -48,3 +50,11 @@ async def test_an_answer_in_time_is_nothing_to_tell() -> None:
         watched = WatchedTransport(lambda: pytest.fail("it did answer"), after_s=3600.0)
         async with RuntimeClient(url, "token", transport=watched) as client:
             assert await client.healthy()
+
+
+def test_a_client_of_a_plain_address_trusts_no_certificate() -> None:
+    transport = watched_transport._plain()
+    context = transport._pool._ssl_context
+    assert context is not None
+    assert context.cert_store_stats()["x509_ca"] == 0
+    assert context.verify_mode is ssl.CERT_REQUIRED

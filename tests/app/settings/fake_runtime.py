@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -64,6 +65,7 @@ class FakeRuntime:
         }
         self.refuse: dict[str, tuple[int, str]] = {}
         self.down = False
+        self.on_call: Callable[[], object] = lambda: None
         self.calls: list[tuple[str, str, dict[str, Any]]] = []
 
     def client(self) -> RuntimeClient:
@@ -76,6 +78,7 @@ class FakeRuntime:
         path = request.url.path.removeprefix(API)
         body = json.loads(request.content) if request.content else {}
         self.calls.append((request.method, path, body))
+        self.on_call()
         if self.down:
             raise httpx.ConnectError("down")
         for ending, (status, detail) in self.refuse.items():

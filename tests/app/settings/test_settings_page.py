@@ -241,3 +241,19 @@ def test_escape_goes_back_and_the_keyboard_reaches_a_card(desk: Desk, qtbot: QtB
     desk.page.activateWindow()
     qtbot.keyClick(desk.find(QListWidget, "settings-sections"), Qt.Key.Key_Escape)
     assert closed == [True]
+
+
+def test_a_theme_chosen_elsewhere_is_marked_at_once(desk: Desk, qapp: QApplication) -> None:
+    desk.open()
+    desk.presenter.show_section("appearance")
+
+    async def choose() -> None:
+        desk.settings.update(theme="dark")
+        style.apply(qapp, "dark", 1.0)
+        await desk.settings.close()
+
+    try:
+        desk.qloop.run(choose())
+        assert desk.page.appearance.tiles["dark"].isChecked()
+    finally:
+        style.apply(qapp, "light", 1.0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QWidget
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QScrollArea, QWidget
 
 from holaboss_app.theme import style
 from tests.app.settings.conftest import Desk
@@ -15,6 +16,7 @@ LOOKS = {
     "dark": ("dark", 1.0, 980),
     "large": ("light", 1.5, 980),
     "narrow": ("dark", 1.0, 430),
+    "largest": ("dark", 2.0, 660),
 }
 
 
@@ -27,7 +29,8 @@ def test_every_section_can_be_drawn(desk: Desk, qapp: QApplication, tmp_path: Pa
         desk.page.resize(width, 1500)
         for section in ("models", "appearance", "privacy", "about"):
             desk.presenter.show_section(section)
-            qapp.processEvents()
+            for _ in range(4):  # what is inside of what is shown gets its place one after the other
+                qapp.processEvents()
             assert desk.page.grab().save(str(tmp_path / f"{look}-{section}.png"))
             assert _cut_off(desk.page) == []
     finally:
@@ -45,7 +48,7 @@ def _fill(desk: Desk) -> None:
     runtime.secrets["openai_direct"] = "x"
     runtime.providers["acme"] = runtime.providers["ollama_direct"] | {
         "id": "acme",
-        "name": "Acme inference with a rather long name",
+        "name": "Acme inference with a rather long name and a veryveryverylongwordinit",
         "connected": True,
         "base_url": "https://llm.acme.example/v1",
         "effective_url": "https://llm.acme.example/v1",
@@ -73,13 +76,19 @@ def _fill(desk: Desk) -> None:
     desk.do(lambda: desk.card("ollama_direct").form.base_url.setText("http://"))
     desk.card("ollama_direct").form.check()
     desk.card("ollama_direct").set_expanded(True)
+    desk.do(desk.page.models.add.click)
 
 
 def _cut_off(page: QWidget) -> list[str]:
-    """Labels and inputs that are narrower than one of their words or reach out of the page."""
-    edge = page.width()
-    widgets = [*page.findChildren(QLabel), *page.findChildren(QComboBox)]
-    shown = [widget for widget in widgets if widget.isVisible()]
+    """Labels, inputs and buttons that reach out of what can be seen of their section."""
+    area = next(area for area in page.findChildren(QScrollArea) if area.isVisible())
+    edge = area.mapTo(page, QPoint(0, 0)).x() + area.viewport().width()
+    kinds = (QLabel, QComboBox, QAbstractButton)
+    widgets: list[QWidget] = [widget for kind in kinds for widget in page.findChildren(kind)]
+    shown = [widget for widget in widgets if widget.isVisible() and area.isAncestorOf(widget)]
+    wide = area.widget()
+    assert wide is not None
+    assert wide.width() <= area.viewport().width(), "nothing is cut off at the right"
     return [
         f"{widget.objectName()} {getattr(widget, 'text', str)()}"
         for widget in shown

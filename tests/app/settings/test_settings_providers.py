@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QLineEdit, QPushButton, QWidget
 
 from holaboss_app.panes.settings.provider_form import SaveState
+from holaboss_app.services.keychain import KeychainAbsentError, PasswordStore
 from holaboss_app.theme import style
 from tests.app.settings.conftest import Desk
 from tests.app.settings.fake_runtime import MARKER_KEY
@@ -401,3 +403,71 @@ def test_eight_models_are_seen_without_scrolling(desk: Desk, qapp: QApplication,
             assert text.verticalScrollBar().maximum() == 0, count
     finally:
         style.apply(qapp, "light", 1.0)
+
+
+def test_the_outcome_of_a_test_is_dropped_when_something_else_is_filled_in_by_now(desk: Desk) -> None:
+    desk.open()
+    card = desk.card("ollama_direct")
+    card.set_expanded(True)
+    form = card.form
+    desk.runtime.test_result |= {"models": ["found"]}
+    desk.runtime.on_call = lambda: QTest.keyClicks(form.base_url, "x")
+    desk.do(form.test.click)
+    assert (form.outcome.isVisible(), form.models.list.count()) == (False, 0)
+    assert form.test.isEnabled()
+    desk.runtime.on_call = lambda: None
+    desk.do(form.test.click)
+    assert (form.outcome.isVisible(), form.models.list.count()) == (True, 1)
+    QTest.keyClicks(form.key.input, "k")
+    assert not form.outcome.isVisible(), "it was about another key"
+
+
+def test_an_endless_address_is_named_without_its_middle_and_fits(desk: Desk) -> None:
+    desk.open()
+    card = desk.card("ollama_direct")
+    card.set_expanded(True)
+    QTest.keyClicks(card.form.base_url, "/" + "x" * 2000 + "/end")
+    hint = card.form.address.message
+    words = hint.text().replace("\u200b", "")
+    assert words.startswith("Requests go to http://localhost:11434/v1/xxx")
+    assert words.endswith("xxx/end")
+    assert len(words) < 300
+    QApplication.processEvents()
+    assert hint.minimumSizeHint().width() < 420, "it wraps"
+
+
+def test_a_key_of_this_session_is_not_said_to_be_in_the_keychain(desk_without_keychain: Desk) -> None:
+    desk = desk_without_keychain
+    desk.open()
+    connect_openai(desk)
+    assert desk.card("openai_direct").forget_key.text() == "Also forget its key"
+
+
+def test_a_keychain_that_opens_later_gives_its_keys_to_the_runtime(desk: Desk) -> None:
+    desk.runtime.providers["openai_direct"] |= {"connected": True, "key_state": "keychain_missing"}
+    desk.keychain._open_backend = _refuse
+    desk.open()
+    assert desk.page.models.keychain.isVisible()
+    assert desk.card("openai_direct").state_label.text() == "Key missing"
+    desk.store.passwords[USER] = MARKER_KEY
+    desk.keychain._open_backend = lambda: desk.store
+    desk.do(desk.page.models.look_again.click)
+    assert not desk.page.models.keychain.isVisible()
+    assert desk.runtime.secrets == {"openai_direct": MARKER_KEY}
+    assert desk.card("openai_direct").state_label.text() == "Connected"
+
+
+def test_keys_are_moved_once_however_often_it_is_asked_for(desk: Desk) -> None:
+    with_literal_key(desk)
+    desk.open()
+    button = desk.page.models.move_all
+    desk.runtime.on_call = button.click
+    desk.do(button.click)
+    handed = [path for _, path, _ in desk.runtime.calls if path.endswith("/hand-over")]
+    assert len(handed) == 1
+    assert not desk.page.models.keychain.isVisible()
+    assert desk.store.passwords == {USER: MARKER_KEY}
+
+
+def _refuse() -> PasswordStore:
+    raise KeychainAbsentError("No keychain answers on this computer.")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from holaboss_client.config import ModelTarget
 from tests.app.conftest import QLoop
 from tests.app.settings.conftest import Desk
 from tests.app.settings.fake_runtime import MARKER_KEY
@@ -39,6 +40,15 @@ def real(qloop: QLoop, tmp_path: Path) -> Iterator[RealDesk]:
         json.dumps({"providers": {"anthropic_direct": literal}})
     )
     with RuntimeProcess(root) as process:
+        desk = RealDesk(qloop, tmp_path, process)
+        yield desk
+        desk.close()
+
+
+@pytest.fixture
+def fresh(qloop: QLoop, tmp_path: Path) -> Iterator[RealDesk]:
+    """Nothing is connected and there is no file yet."""
+    with RuntimeProcess(tmp_path / "sandbox-host") as process:
         desk = RealDesk(qloop, tmp_path, process)
         yield desk
         desk.close()
@@ -124,3 +134,73 @@ def test_edits_custom_providers_and_choices_reach_the_file(real: RealDesk) -> No
     background.model.setCurrentText("lab/small")
     real.do(background.settled.timeout.emit)
     assert real.config["runtime"]["background_tasks"] == {"provider": "our_lab", "model": "lab/small"}
+
+
+def test_the_test_button_tells_bad_key_bad_url_unreachable_and_no_such_model_apart(real: RealDesk) -> None:
+    real.open()
+    with ScriptedProvider(key="sk-good-123456", models=("tiny",)) as provider:
+        form = real.card("openai_direct").form
+
+        def told(url: str, key: str, model: str) -> str:
+            form.base_url.setText(url)
+            form.key.input.setText(key)
+            form.models.text.setPlainText(model)
+            real.do(form.test.click)
+            return form.outcome.text().replace("\u200b", "")
+
+        root = provider.url
+        assert "The key was refused." in told(f"{root}/v1", "sk-wrong-123456", "tiny")
+        assert f"There is no model list at {root}/elsewhere/models." in told(
+            f"{root}/elsewhere", "sk-good-123456", "tiny"
+        )
+        assert "has no model 'huge'" in told(f"{root}/v1", "sk-good-123456", "huge")
+        assert "Connected. 1 model is available." in told(f"{root}/v1", "sk-good-123456", "tiny")
+        real.do(lambda: form.base_url.setText("http://127.0.0.1:9/v1"))
+    assert "127.0.0.1:9 cannot be reached." in told("http://127.0.0.1:9/v1", "sk-good-123456", "tiny")
+    assert form.address.message.text().startswith("Requests go to")
+
+
+def test_the_first_provider_seeds_the_background_tasks_and_ollama_seeds_no_model(fresh: RealDesk) -> None:
+    real = fresh
+    real.open()
+    background = real.page.models.background
+    assert background.target == ModelTarget(provider=None, model=None)
+    ollama = real.card("ollama_direct")
+    real.do(ollama.connect_button.click)
+    assert background.target == ModelTarget(provider="ollama_direct", model=None)
+    assert "Choose a model" in background.warning.label.text()
+    real.do(ollama.connect_button.click)
+    real.do(ollama.confirm_disconnect.click)
+    assert background.target == ModelTarget(provider=None, model=None)
+    for provider_id in ("gemini_direct", "minimax_direct"):
+        real.card(provider_id).form.key.input.setText("sk-good-123456")
+        real.do(real.card(provider_id).connect_button.click)
+    assert background.target == ModelTarget(provider="gemini_direct", model="gemini-2.5-flash")
+    assert not background.warning.isVisibleTo(background)
+    assert real.config["runtime"]["background_tasks"] == {
+        "provider": "gemini_direct",
+        "model": "gemini-2.5-flash",
+    }
+
+
+def test_the_seven_providers_and_the_demo_model_are_there_with_what_they_start_from(fresh: RealDesk) -> None:
+    real = fresh
+    real.open()
+    shown = {name: card.form.draft for name, card in real.page.models.cards.items()}
+    assert list(shown) == [
+        "holaboss_model_proxy",
+        "openai_direct",
+        "anthropic_direct",
+        "openrouter_direct",
+        "gemini_direct",
+        "ollama_direct",
+        "minimax_direct",
+        "demo",
+    ]
+    assert shown["openai_direct"].base_url == "https://api.openai.com/v1"
+    assert shown["anthropic_direct"].base_url == "https://api.anthropic.com"
+    assert shown["openrouter_direct"].base_url == "https://openrouter.ai/api/v1"
+    assert shown["gemini_direct"].base_url.endswith("googleapis.com/v1beta/openai")
+    assert shown["ollama_direct"].base_url == "http://localhost:11434/v1"
+    assert shown["minimax_direct"].base_url == "https://api.minimax.io/v1"
+    assert all(draft.models for name, draft in shown.items() if name != "holaboss_model_proxy")

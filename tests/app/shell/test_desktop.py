@@ -20,6 +20,7 @@ from holaboss_app.panes.settings.page import SettingsPage
 from holaboss_app.services.diagnostics import Diagnostics
 from holaboss_app.services.profile import Profile
 from holaboss_app.services.runtime_supervisor import RuntimeState, Stage
+from holaboss_app.services.watched_transport import SILENT_AFTER_S
 from holaboss_app.shell.main_window import Page
 from tests.app.conftest import QLoop
 from tests.support.processes import wait_until_gone
@@ -83,6 +84,7 @@ def test_from_the_first_start_through_a_crash_to_the_end(
             await told(moved_on, lambda: press(desktop, "create-workspace"))
             assert desktop.window.page == Page.SPACE
             assert desktop.workspaces.current is not None
+            assert desktop.window.findChild(SettingsPage, "settings-page") is None, "nobody has opened it"
             desktop.presenter.open_settings("models/openai_direct")
             assert desktop.window.page == Page.SETTINGS
 
@@ -103,11 +105,11 @@ def test_from_the_first_start_through_a_crash_to_the_end(
             assert again is not None
         finally:
             await desktop.close()
-        assert wait_until_gone([connection.pid, again.pid], 5.0) == []
+        assert wait_until_gone([connection.pid, again.pid]) == []
 
     diagnostics = Diagnostics(profile.log_dir)
     try:
-        qloop.run(scenario(diagnostics), timeout_s=60.0)
+        qloop.run(scenario(diagnostics))
     finally:
         diagnostics.close()
     assert (profile.log_dir / "desktop.log").read_text() == ""
@@ -117,9 +119,8 @@ def test_from_the_first_start_through_a_crash_to_the_end(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="nothing freezes a process there")
 def test_a_frozen_runtime_is_noticed_while_a_request_waits_and_comes_back_by_itself(
-    qloop: QLoop, qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qloop: QLoop, qapp: QApplication, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("holaboss_app.shell.presenter.SILENT_AFTER_S", 0.2)
     profile = Profile.at(tmp_path / "profile")
     profile.create()
 
@@ -131,14 +132,18 @@ def test_a_frozen_runtime_is_noticed_while_a_request_waits_and_comes_back_by_its
             connection, client = desktop.supervisor.state.connection, desktop.presenter.client
             assert connection is not None
             assert client is not None
-            stages = Stages(desktop)
+            stages, transport = Stages(desktop), client._http._transport
             os.kill(connection.pid, signal.SIGSTOP)
             try:
+                transport._after_s = (
+                    0.2  # of this request alone: no other may count as silent on a busy machine
+                )
                 waiting = asyncio.ensure_future(client.version())
                 await stages.until(Stage.DEGRADED)
                 assert not waiting.done()
                 assert not desktop.window.banner.isHidden()
             finally:
+                transport._after_s = SILENT_AFTER_S
                 os.kill(connection.pid, signal.SIGCONT)
             await stages.until(Stage.HEALTHY)
             assert (await waiting).instance_id == connection.instance_id
@@ -149,7 +154,7 @@ def test_a_frozen_runtime_is_noticed_while_a_request_waits_and_comes_back_by_its
 
     diagnostics = Diagnostics(profile.log_dir)
     try:
-        qloop.run(scenario(diagnostics), timeout_s=60.0)
+        qloop.run(scenario(diagnostics))
     finally:
         diagnostics.close()
 
@@ -180,7 +185,7 @@ def test_the_self_test_passes(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "app"), "QT_QPA_PLATFORM": "offscreen"}
     environment["TMPDIR"] = str(tmp_path)
     result = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False, timeout=110
+        command, env=environment, capture_output=True, text=True, check=False, timeout=240
     )
     assert result.returncode == 0, result.stderr
     picture = Path(result.stdout.strip().rpartition("Screenshot: ")[2])

@@ -15,6 +15,7 @@ from holaboss_app.shell.providers import Providers
 from holaboss_app.shell.workspaces import Workspaces
 from tests.app.conftest import QLoop
 from tests.app.shell.conftest import FakeRuntime, provider_record
+from tests.support.processes import PATIENCE_S
 
 
 class Remembering:
@@ -99,7 +100,7 @@ class Start:
         return found
 
     async def move(self) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             await self.moved.wait()
         self.moved.clear()
         self.start.show_step()

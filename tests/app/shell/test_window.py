@@ -104,6 +104,7 @@ OWN_WORDS = {
     "database_damaged": "It was kept as it is.",
     "database_foreign": "It was kept as it is.",
     "database_newer": "Update Holaboss",
+    "migration_failed": "Nothing in it is lost.",
     "port_in_use": "no free port",
     "settings_invalid": "The details name it.",
     "handshake_invalid": "Install Holaboss again.",
@@ -134,7 +135,7 @@ def test_a_failure_shows_the_folder_in_which_it_is(window: MainWindow) -> None:
     asked: list[Path] = []
     window.boot.open_folder_requested.connect(asked.append)
     shown = child(window.boot, QPushButton, "boot-folder")
-    for code, words in (("database_damaged", "Show folder"), ("root_not_writable", "Open folder")):
+    for code, words in (("migration_failed", "Show folder"), ("root_not_writable", "Open folder")):
         state = RuntimeState(Stage.GAVE_UP, SAID, code)
         window.boot.show_failure(failure_of(state, [], Path("/log"), Path("/data")))
         assert isinstance(shown, QPushButton)

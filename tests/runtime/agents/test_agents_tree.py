@@ -117,9 +117,11 @@ def test_what_cannot_be_written_says_where(tmp_path: Path) -> None:
         assert (raised.value.kind, raised.value.code) == ("unavailable", "agent_tree_not_writable")
 
 
+UUID7 = "0198c0de-2f43-7b77-9b53-3a2a7f5c1d10"
+
+
 @pytest.mark.parametrize(
-    "given",
-    ["", "one", "../x", "6c1f8a0e-2f43-4b77-9b53-3a2a7f5c1d10", new_id().upper(), "{" + new_id() + "}"],
+    "given", ["", "one", "../x", "6c1f8a0e-2f43-4b77-9b53-3a2a7f5c1d10", UUID7.upper(), f"{{{UUID7}}}"]
 )
 def test_only_a_uuid7_may_be_chosen_for_a_session(given: str) -> None:
     with pytest.raises(DomainError, match="UUIDv7"):

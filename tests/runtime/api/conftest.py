@@ -15,6 +15,7 @@ import pytest
 from holaboss_client.client import RuntimeClient
 from tests.runtime.sessions.core import Core
 from tests.runtime.sessions.wire import served
+from tests.support.processes import PATIENCE_S
 from tests.support.server import RuntimeProcess
 
 
@@ -49,7 +50,7 @@ def send(runtime: RuntimeProcess) -> Callable[..., Reply]:
         wanted = {"host": f"{host}:{port}", "authorization": f"Bearer {runtime.token}"} | (headers or {})
         if isinstance(body, bytes):
             wanted = {"content-length": str(len(body)), "content-type": "application/json"} | wanted
-        connection = http.client.HTTPConnection(host, int(port), timeout=20)
+        connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE_S)
         try:
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
             for name, value in wanted.items():

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.runtime.api.conftest import Reply
+from tests.support.processes import PATIENCE_S
 from tests.support.server import RuntimeProcess
 
 Send = Callable[..., Reply]
@@ -93,13 +94,13 @@ def test_no_host_or_two_of_them_are_refused(runtime: RuntimeProcess, send: Send,
         head = (
             f"GET /api/v1/workspaces HTTP/{version}\r\n{hosts}Authorization: Bearer {runtime.token}\r\n\r\n"
         )
-        with socket.create_connection(address, timeout=10) as raw:
+        with socket.create_connection(address, timeout=PATIENCE_S) as raw:
             raw.sendall(head.encode())
             assert raw.recv(65536).split()[1] in (b"400", b"421")
 
 
 def test_an_absolute_request_line_does_not_choose_the_host(runtime: RuntimeProcess, port: str) -> None:
-    with socket.create_connection(("127.0.0.1", int(port)), timeout=10) as raw:
+    with socket.create_connection(("127.0.0.1", int(port)), timeout=PATIENCE_S) as raw:
         raw.sendall(
             f"GET http://127.0.0.1:{port}/healthz HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n".encode()
         )

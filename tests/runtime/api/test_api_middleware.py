@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from holaboss_runtime.api.app import build_routes
+from holaboss_runtime.api.app import Application, build_routes
 from holaboss_runtime.api.middleware import Access, Gate, allowed_hosts
 
 pytestmark = pytest.mark.anyio
@@ -54,11 +56,16 @@ async def test_other_protocols_are_not_answered() -> None:
 
 def test_which_hosts_are_answered() -> None:
     assert allowed_hosts("127.0.0.1", 8080, []) == {"127.0.0.1:8080"}
-    assert allowed_hosts("0.0.0.0", 80, ["a.example", " B.example:1 ", ""]) == {
-        "127.0.0.1:80", "a.example", "a.example:80", "b.example:1",
+    assert allowed_hosts("0.0.0.0", 81, ["a.example", " B.example:1 ", ""]) == {
+        "127.0.0.1:81", "a.example", "a.example:81", "b.example:1",
     }  # fmt: skip
     assert allowed_hosts("::1", 9, ["[::2]"]) == {"127.0.0.1:9", "[::1]:9", "[::2]", "[::2]:9"}
-    assert allowed_hosts("::", 9, []) == {"127.0.0.1:9"}
+    assert allowed_hosts("::", 9, []) == {"127.0.0.1:9", "[::1]:9"}
+    assert allowed_hosts("LocalHost", 9, []) == {"127.0.0.1:9", "localhost:9"}
+
+
+def test_clients_leave_the_port_of_http_out() -> None:
+    assert allowed_hosts("localhost", 80, []) == {"127.0.0.1:80", "127.0.0.1", "localhost:80", "localhost"}
 
 
 @pytest.mark.allow_log("holaboss_runtime.api.middleware", "GET /api/v1/workspaces failed")
@@ -67,3 +74,14 @@ async def test_an_unexpected_error_of_a_route_is_a_problem_too() -> None:
         reply = await http.get("/api/v1/workspaces")
     assert (reply.status_code, reply.json()["code"]) == (500, "internal")
     assert reply.headers["content-type"] == "application/problem+json"
+
+
+async def test_a_request_that_waits_is_told_when_nothing_comes() -> None:
+    application = Application()
+    async with client(Gate(application, ACCESS)) as http:
+        waiting = asyncio.create_task(http.get("/api/v1/version"))
+        assert (await http.get("/healthz")).json() == {"ok": True}
+        assert not waiting.done()
+        application.close()
+        reply = await waiting
+    assert (reply.status_code, reply.json()["code"]) == (503, "stopping")

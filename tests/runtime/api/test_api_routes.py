@@ -14,6 +14,7 @@ from holaboss_client.config import PutBackgroundTasks, PutProfile, PutProvider
 from holaboss_client.problems import ProblemError
 from holaboss_client.workspaces import CreateWorkspace, PatchWorkspace
 from holaboss_runtime.cli.openapi import write_openapi
+from tests.support.exposure import files_holding
 from tests.support.scripted_provider import ScriptedProvider
 from tests.support.server import RuntimeProcess
 
@@ -36,10 +37,7 @@ async def test_configuration_providers_and_keys(runtime: RuntimeProcess) -> None
         assert (await client.delete_secret("mine")).key_state == "none"
         assert (await client.delete_provider("mine")).default_model is None
         assert isinstance((await client.local_servers()).items, list)
-    written = [
-        path for path in runtime.root.rglob("*") if path.is_file() and marker.encode() in path.read_bytes()
-    ]
-    assert written == []
+    assert files_holding(runtime.root, marker) == []
     assert marker not in runtime.log
 
 

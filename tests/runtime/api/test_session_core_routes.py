@@ -18,6 +18,7 @@ from holaboss_client.sessions import CreateSession
 from tests.runtime.sessions.core import WORKSPACE, Core
 from tests.runtime.sessions.wire import append, new_agent_session, problem_of, refused, say
 from tests.support.fake_harness import Stage
+from tests.support.processes import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -87,7 +88,7 @@ async def test_a_wake_nobody_waits_for_answers_at_once(client: RuntimeClient, co
     core.harness.script = slow
     session = await new_agent_session(client)
     await say(client, session, "hello")
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE_S) as http:
         reply = await http.post(f"{url}/api/v1/agent-sessions/{session}/wake", json={})
     assert (reply.status_code, reply.json()["skipped"], reply.json()["executed"]) == (202, None, False)
     await core.until(lambda: core.harness.running == 1)
@@ -115,7 +116,7 @@ async def test_a_client_that_goes_away_does_not_stop_its_run(
     core.harness.script = slow
     session = await new_agent_session(client)
     await say(client, session, "hello")
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE_S) as http:
         path = f"{url}/api/v1/agent-sessions/{session}/wake"
         asking = asyncio.create_task(http.post(path, json={"wait": True}))
         await core.until(lambda: core.harness.running == 1)

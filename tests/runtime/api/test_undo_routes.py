@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from holaboss_client.attachments import PIECE_BYTES
 from holaboss_client.client import RuntimeClient
 from holaboss_client.events import Change
 from holaboss_client.problems import ProblemError
+from holaboss_client.sessions import QueueRequest
 from holaboss_client.undo import UndoRequest
 from holaboss_client.workspaces import CreateWorkspace, Workspace
 from holaboss_runtime.workspace.undo.model import Turn
@@ -152,3 +154,35 @@ async def test_bad_attachments(
         404,
         "attachment_missing",
     )
+
+
+async def test_a_file_is_discarded_until_a_message_names_it(
+    wire: RuntimeClient, workspace: Workspace
+) -> None:
+    root = Path(workspace.workspace_path)
+    kept, gone = [await wire.stage_attachment(workspace.id, f"Ü {name}.txt", b"x") for name in "ab"]
+    for _ in range(2):
+        await wire.discard_attachment(workspace.id, gone.workspace_path)
+    assert not (root / gone.workspace_path).exists()
+
+    session = (await wire.ensure_main_session(workspace.id)).session_id
+    attached = [{"workspace_path": f".holaboss/./input-attachments/{kept.batch}/{kept.name}"}]
+    await wire.queue(
+        QueueRequest(workspace_id=workspace.id, session_id=session, text="Look", attachments=attached)
+    )
+    assert await refused(wire.discard_attachment(workspace.id, kept.workspace_path)) == (
+        409,
+        "attachment_in_use",
+        {},
+    )
+    assert (root / kept.workspace_path).read_bytes() == b"x"
+
+
+async def test_what_is_refused_in_the_middle_leaves_nothing(
+    wire: RuntimeClient, workspace: Workspace
+) -> None:
+    content = bytes((50 << 20) + 1)
+    status, code, _ = await refused(wire.stage_attachment(workspace.id, "film.mp4", content))
+    assert (status, code) == (413, "attachment_too_large")
+    assert len(content) > PIECE_BYTES
+    assert list((Path(workspace.workspace_path) / ".holaboss" / "input-attachments").iterdir()) == []

@@ -16,6 +16,7 @@ from holaboss_runtime.cli import main as program
 from holaboss_runtime.cli.agent import answer
 from holaboss_runtime.cli.place import find_place
 from tests.runtime.cli.agent_shell import COMMAND, Shell
+from tests.support.processes import PATIENCE_S
 
 NOT_TEXT = os.fsdecode(b"caf\xe9")
 NOBODY = "01993f5a-7c1e-7b2a-9a70-6d2f0c4b8e11"
@@ -170,7 +171,7 @@ def test_a_stopped_run_says_so(shell: Shell) -> None:
         while "span.started" not in shell.types(session_id):
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=PATIENCE_S)
     finally:
         process.kill()
 

@@ -11,9 +11,10 @@ from pydantic import SecretStr
 
 from holaboss_client.config import ProviderKind, ProviderTest, PutProvider
 from holaboss_client.config import TestProvider as Draft
-from holaboss_runtime.config import probe
+from holaboss_runtime.config import local_servers, probe
 from tests.runtime.config.conftest import Made
 from tests.support.http_server import HttpServer, Request, Wire
+from tests.support.processes import PATIENCE_S
 from tests.support.scripted_provider import ScriptedProvider
 
 pytestmark = pytest.mark.anyio
@@ -86,6 +87,21 @@ async def test_what_is_no_url_is_not_even_tried(make: Made, base_url: str) -> No
 async def test_a_missing_key_is_said_before_anything_is_sent(make: Made) -> None:
     result = await tried(make, "openai_compatible", "https://models.invalid/v1", key="")
     assert (result.outcome, result.latency_ms) == ("bad_key", None)
+
+
+@pytest.mark.parametrize("key", ["sk-…0123", "“sk-0123456789”", "sk-01 23", "sk-01\n23", "ключ"])
+async def test_what_is_no_key_is_said_before_anything_is_sent(make: Made, key: str) -> None:
+    result = await tried(make, "openai_compatible", "https://models.invalid/v1", key=key)
+    assert (result.outcome, result.latency_ms) == ("bad_key", None)
+    assert key not in result.detail
+
+
+@pytest.mark.parametrize("header", [{"X-Team": "größe"}, {"X-Team": "a\nb"}, {"Größe": "x"}])
+async def test_a_header_that_cannot_be_sent_is_said(make: Made, header: dict[str, str]) -> None:
+    """Only a hand puts one into the file."""
+    mine = {"kind": "openai_compatible", "base_url": "http://127.0.0.1:9/v1", "headers": header}
+    service = make({"providers": {"mine": mine}})
+    assert (await service.test_provider("mine", Draft())).outcome == "provider_error"
 
 
 def always(status: int, body: bytes, headers: dict[str, str] | None = None) -> Callable[[], HttpServer]:
@@ -180,6 +196,7 @@ async def test_local_servers_are_found_on_their_ports(make: Made, monkeypatch: p
         }
         setting = ",".join(f"{name}={port}" for name, port in ports.items())
         monkeypatch.setenv("HOLABOSS_LOCAL_SERVER_PORTS", f"{setting},nonsense,llama_cpp=x")
+        monkeypatch.setattr(local_servers, "TIMEOUT_S", PATIENCE_S)
         found = (await make().local_servers()).items
     assert [(server.provider_id, server.name, server.models) for server in found] == [
         ("ollama_direct", "Ollama", ["qwen2.5:0.5b"])

@@ -327,6 +327,14 @@ async def test_what_is_no_key(make: Made, provider_id: str, value: str, code: st
     assert service.stored() == SAMPLE
 
 
+async def test_a_key_in_the_file_that_is_none_makes_its_messages_wait(make: Made) -> None:
+    mine = {"kind": "openai_compatible", "base_url": "http://h/v1", "api_key": "sk-…0123"}
+    service = make({"providers": {"mine": mine}}, embedded=False)
+    error = await refused(service.resolve_model("mine/m", headers={}), "provider_key_missing")
+    assert error.context == {"provider_id": "mine"}
+    assert "sk-…0123" not in error.detail
+
+
 async def test_a_plain_key_of_the_file_is_handed_over_and_leaves_only_when_that_is_confirmed(
     make: Made,
 ) -> None:

@@ -220,7 +220,8 @@ async def test_two_commands_do_not_see_each_other(contained: Containment, tmp_pa
 
 async def test_a_signal_of_a_closed_pipe_ends_a_command(contained: Containment, tmp_path: Path) -> None:
     """A program between must not leave its own way of handling signals behind."""
-    result = await run(contained, tmp_path / "folder", "yes 2>&1 | head -n 1; grep SigIgn /proc/self/status")
+    command = "yes 2>&1 | head -n 1; grep SigIgn /proc/self/status"
+    result = await run(contained, tmp_path / "folder", command)
     assert result.output.split() == ["y", "SigIgn:", "0000000000000000"]
 
 

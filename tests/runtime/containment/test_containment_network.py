@@ -241,3 +241,17 @@ async def test_closing_ends_what_still_runs() -> None:
         assert await reader.read() == b""
         writer.close()
         await writer.wait_closed()
+
+
+async def test_a_connection_that_breaks_before_anything_is_sent_leaves_nothing_behind() -> None:
+    sent: list[str] = []
+
+    async def send() -> None:
+        sent.append("something")
+
+    async def receive() -> None:
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        await forwarding._both(send, receive())
+    assert sent == []

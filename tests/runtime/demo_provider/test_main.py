@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import httpx
 import pytest
 
+from tests.support.processes import PATIENCE_S
+
 CODE = "from holaboss_runtime.demo_provider.main import main; raise SystemExit(main())"
 
 
@@ -34,11 +36,13 @@ def running() -> Generator[Child]:
         ready = json.loads(process.stdout.readline())
         assert ready["event"] == "ready"
         bearer = {"authorization": "Bearer secret"}
-        with httpx.Client(base_url=ready["url"], headers=bearer, trust_env=False) as client:
+        with httpx.Client(
+            base_url=ready["url"], headers=bearer, trust_env=False, timeout=PATIENCE_S
+        ) as client:
             yield Child(process, client)
         process.stdin.close()
         try:
-            assert process.wait(10) == 0
+            assert process.wait(30) == 0
         finally:
             process.kill()
 
@@ -123,7 +127,9 @@ def test_stops_in_the_middle_of_an_answer_when_its_parent_goes() -> None:
 
 def test_refuses_a_first_line_it_does_not_know() -> None:
     command = [sys.executable, "-c", CODE]
-    finished = subprocess.run(command, input=b"not json\n", capture_output=True, timeout=20, check=False)
+    finished = subprocess.run(
+        command, input=b"not json\n", capture_output=True, timeout=PATIENCE_S, check=False
+    )
     assert finished.returncode == 2
     assert finished.stdout == b""
     assert b"token" in finished.stderr
@@ -138,3 +144,19 @@ def test_stays_light() -> None:
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         == "\n"
     )
+
+
+def test_whoever_started_it_may_be_gone_before_it_is_ready() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-c", CODE],
+            input=b'{"token": "secret"}\n',
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            timeout=PATIENCE_S,
+        )
+    finally:
+        os.close(writing)
+    assert (ended.returncode, ended.stderr) == (0, b"")

@@ -13,6 +13,7 @@ import openai
 import pytest
 
 from holaboss_runtime.demo_provider.reply import Reply, ToolCall, Usage
+from tests.support.processes import PATIENCE_S
 from tests.support.scripted_provider import Answer, Cut, ScriptedProvider, call, pause_after, say
 
 QUESTION: Any = [{"role": "user", "content": "hi"}]
@@ -154,7 +155,7 @@ def test_wants_its_key_and_knows_its_models() -> None:
     asked = {"model": "other", "messages": QUESTION}
     with (
         ScriptedProvider(key="right", models=("small",)) as provider,
-        httpx.Client(base_url=provider.url) as http,
+        httpx.Client(base_url=provider.url, timeout=PATIENCE_S) as http,
     ):
         assert http.get("/v1/models").status_code == 401
         assert http.get("/v1/models", headers={"x-api-key": "wrong"}).status_code == 401
@@ -201,4 +202,4 @@ def test_notices_a_client_that_leaves(provider: ScriptedProvider) -> None:
         next(chunks)
         (request,) = provider.wait_for_requests(1)
         assert not request.gone.is_set()
-    assert request.gone.wait(5)
+    assert request.gone.wait(30)

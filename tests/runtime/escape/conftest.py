@@ -21,7 +21,7 @@ from holaboss_runtime.containment.holding import Containment
 from holaboss_runtime.containment.probe import probe
 from holaboss_runtime.harness.contract import Mount
 from holaboss_runtime.harness.host.sandbox import LocalSandbox
-from holaboss_runtime.harness.host.tools.base import ToolOutcome
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.permissions.model import ContainmentDemand, PermissionPolicy, PermissionRule
 from holaboss_runtime.processes import become_subreaper
 from tests.runtime.harness.conftest import local_sandbox
@@ -88,7 +88,7 @@ class Canary:
         found: dict[str, tuple[bytes, int]] = {}
         for place in (self.outside, self.home):
             for path in sorted(place.rglob("*")):
-                content = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
+                content = _content(path) if path.is_file() and not path.is_symlink() else b""
                 found[str(path)] = (content, path.lstat().st_mode)
         return found
 
@@ -100,6 +100,13 @@ class Canary:
                 continue
             return True
         return False
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except PermissionError:  # somebody took away the right to read it, which is a change as well
+        return b"cannot be read"
 
 
 def _listening(family: socket.AddressFamily, address: Any) -> socket.socket:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,7 +18,7 @@ from holaboss_runtime.harness.host.sandbox import LocalSandbox
 from holaboss_runtime.harness.host.tools import TOOLS
 from holaboss_runtime.harness.host.tools.base import HostTool
 from holaboss_runtime.harness.native import TOOL_NAMES, NativeHarness
-from tests.support.processes import descendants
+from tests.support.processes import PATIENCE_S, descendants, wait_for_commands
 from tests.support.scripted_provider import ScriptedProvider
 
 KEY = "sk-marker-5f1e0c"
@@ -70,23 +69,14 @@ async def open_harness(**options: Any) -> AsyncGenerator[NativeHarness]:
 
 
 async def warm(harness: NativeHarness) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         await asyncio.gather(*(slot.filled.wait() for slot in harness._slots))
 
 
-def _wait_for_sleepers(pid: int, count: int) -> list[int]:
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        found = [process for process in descendants(pid) if "sleep 1000" in process.command]
-        if len(found) >= count:
-            return [process.pid for process in descendants(pid)]
-        time.sleep(0.01)
-    raise TimeoutError(f"{count} sleeping processes did not appear")
-
-
 async def sleepers(pid: int, count: int) -> list[int]:
-    """All processes below `pid`, once `count` of them are `sleep 1000`; `/proc` can only be polled."""
-    return await asyncio.to_thread(_wait_for_sleepers, pid, count)
+    """All processes below `pid`, once `count` of them are `sleep 1000`."""
+    await asyncio.to_thread(wait_for_commands, pid, "sleep 1000", count)
+    return [process.pid for process in descendants(pid)]
 
 
 def host_pid(harness: NativeHarness) -> int:

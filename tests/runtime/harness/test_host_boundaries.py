@@ -14,6 +14,7 @@ from holaboss_runtime.harness.contract import RunnerEvent
 from holaboss_runtime.harness.host.spill import FOLDER, QUOTA_BYTES, make_room
 from holaboss_runtime.workspace.undo.store import UndoStore, _short
 from tests.runtime.harness.conftest import BuildPackage, Cancel, Listener, host_pid, open_harness
+from tests.support.processes import PATIENCE_S
 from tests.support.scripted_provider import ScriptedProvider, call, say
 
 pytestmark = pytest.mark.anyio
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.anyio
 
 def _wait_for(path: Path) -> None:
     """A file can only be polled."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
     while not path.exists():
         assert time.monotonic() < deadline, path
         time.sleep(0.005)
@@ -83,7 +84,7 @@ async def test_a_stop_that_comes_when_all_is_said_loses_nothing(
         call("bash", command=stubborn, background=True), call("bash", command=waiting), say("All done.")
     )
     cancel = Cancel()
-    async with open_harness() as harness, asyncio.timeout(20):
+    async with open_harness() as harness, asyncio.timeout(PATIENCE_S):
         running = asyncio.create_task(Listener(harness).run(package(), cancel))
         await asyncio.to_thread(_wait_for, workspace / "asked")
         cancel.pull()

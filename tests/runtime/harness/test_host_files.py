@@ -17,7 +17,7 @@ from holaboss_runtime.harness.host.search.globs import Glob
 from holaboss_runtime.harness.host.search.matching import Matcher, PatternError
 from holaboss_runtime.harness.host.throwaway import ask_helper
 from holaboss_runtime.harness.host.tools import beneath
-from holaboss_runtime.harness.host.tools.base import ToolOutcome
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.harness.host.tools.places import Area, Areas, Place
 from holaboss_runtime.harness.host.tools.seen import MAX_FILES, SeenFiles
 from tests.runtime.harness.conftest import local_sandbox

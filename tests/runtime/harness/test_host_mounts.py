@@ -11,7 +11,7 @@ import pytest
 from holaboss_runtime.containment.holding import Containment
 from holaboss_runtime.containment.probe import probe
 from holaboss_runtime.harness.contract import Mount
-from holaboss_runtime.harness.host.tools.base import ToolOutcome
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from tests.runtime.harness.conftest import BuildPackage, Listener, local_sandbox
 from tests.support.scripted_provider import ScriptedProvider, call, say
 

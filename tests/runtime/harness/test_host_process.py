@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,13 +21,14 @@ from holaboss_runtime.processes import (
     OWNER_VARIABLE,
     become_subreaper,
     child_environment,
+    is_ending,
     owner_of,
     self_command,
     sweep,
     terminate_group,
 )
 from tests.runtime.harness.conftest import KEY, BuildPackage, sleepers
-from tests.support.processes import descendants, is_running, wait_until_gone
+from tests.support.processes import PATIENCE_S, descendants, is_running, wait_until_gone
 from tests.support.scripted_provider import ScriptedProvider, call
 
 pytestmark = pytest.mark.anyio
@@ -61,7 +63,7 @@ def _mentions_key(pid: int) -> bool:
 
 async def next_frame(child: asyncio.subprocess.Process) -> dict[str, Any]:
     assert child.stdout is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         return json.loads(await child.stdout.readline())
 
 
@@ -92,15 +94,15 @@ async def _end_while_busy(
     started = await sleepers(child.pid, 3)
     assert not any(_mentions_key(pid) for pid in (child.pid, *started))
     child.stdin.close()
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(PATIENCE_S):
         await child.wait()
-    assert not wait_until_gone(started, timeout_s=1.0)
+    assert not wait_until_gone(started)
 
 
 async def test_the_end_of_input_while_it_warms_up_ends_it_too(child: asyncio.subprocess.Process) -> None:
     assert child.stdin is not None
     child.stdin.close()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         await child.wait()
 
 
@@ -108,14 +110,14 @@ async def test_a_malformed_frame_ends_it(child: asyncio.subprocess.Process) -> N
     await next_frame(child)
     assert child.stdin is not None
     child.stdin.write(b'{"kind": "run.start", "run_id": 7}\n')
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         await child.wait()
 
 
 async def test_the_writer_holds_up_a_run_while_nobody_reads() -> None:
     receiving, sending = os.pipe()
     writer = await FrameWriter.open(sending)
-    await asyncio.wait_for(writer.drain(), 1)
+    await asyncio.wait_for(writer.drain(), PATIENCE_S)
     big = HostEvent(
         run_id="r", event=RunnerEvent(event_type="output_delta", payload={"delta": "x" * 500_000})
     )
@@ -180,3 +182,28 @@ async def test_a_sweep_takes_what_bears_the_mark_and_nothing_else() -> None:
     assert is_running(other.pid)
     other.kill()
     await other.wait()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
+def test_a_process_that_is_ending_is_known_before_anybody_collects_it() -> None:
+    with subprocess.Popen(["/bin/sleep", "1000"]) as process:
+        assert not is_ending(process.pid)
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert is_ending(process.pid)
+    assert is_ending(process.pid)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
+def test_what_a_script_has_us_ignore_is_not_handed_on() -> None:
+    """`nohup` and `&` in a script make a program ignore signals, and everything it starts."""
+    child = "print(next(line for line in open('/proc/self/status') if line.startswith('SigIgn:')).split()[1])"
+    ours = (
+        "import signal, subprocess, sys; from holaboss_runtime.processes import keep_what_is_ignored;"
+        "keep_what_is_ignored(); signal.raise_signal(signal.SIGINT); signal.raise_signal(signal.SIGHUP);"
+        f"sys.exit(subprocess.run([sys.executable, '-I', '-c', {child!r}]).returncode)"
+    )
+    ignoring = ["/bin/sh", "-c", "trap '' INT HUP QUIT; exec \"$@\"", "sh", sys.executable, "-c", ours]
+    said = subprocess.run(ignoring, stdout=subprocess.PIPE, text=True, check=True).stdout
+    by_python_itself = 1 << 12 | 1 << 24  # SIGPIPE and SIGXFSZ
+    assert int(said, 16) & ~by_python_itself == 0

@@ -10,7 +10,7 @@ import pytest
 
 from holaboss_runtime.harness.contract import Mount
 from holaboss_runtime.harness.host.sandbox import LocalSandbox
-from holaboss_runtime.harness.host.tools.base import ToolOutcome
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.workspace.reports import MAX_REPORT_BYTES, report_stem
 from tests.runtime.harness.asking import calls, ending, policy, told
 from tests.runtime.harness.conftest import BuildPackage, Listener, local_sandbox

@@ -21,7 +21,8 @@ from holaboss_runtime.harness.host.spill import (
     readable,
 )
 from holaboss_runtime.harness.host.tools import TOOLS
-from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.tools.base import HostTool, ToolError, Workspace
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from tests.runtime.harness.asking import PROTOCOLS, ending, told
 from tests.runtime.harness.conftest import BuildPackage, Listener, local_sandbox
 from tests.support.scripted_provider import Answer, ScriptedProvider, call, say

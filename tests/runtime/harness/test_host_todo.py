@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holaboss_runtime.harness.host.sandbox import LocalSandbox
-from holaboss_runtime.harness.host.tools.base import ToolOutcome
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.harness.host.tools.todo import OPERATIONS
 from holaboss_runtime.workspace.scratchpads import MAX_BYTES
 from tests.runtime.harness.asking import calls, ending, told

@@ -18,7 +18,8 @@ from holaboss_runtime.harness.contract import (
 )
 from holaboss_runtime.harness.frames import ToolResult
 from holaboss_runtime.harness.host.models import ModelClients
-from holaboss_runtime.harness.host.tools.base import HostTool, ToolOutcome, Workspace
+from holaboss_runtime.harness.host.tools.base import HostTool, Workspace
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.harness.host.toolset import HIDDEN, MOST_VISIBLE, fits_any, toolset_of
 from holaboss_runtime.harness.toolbox import Caller, ToolAnswer, Toolbox, ToolboxTool
 from tests.runtime.harness.asking import PROTOCOLS, ending, history, policy, told, waiting

@@ -15,7 +15,8 @@ from holaboss_runtime.containment.probe import probe
 from holaboss_runtime.harness.host.output import MAX_OUTPUT_BYTES
 from holaboss_runtime.harness.host.sandbox import LocalSandbox
 from holaboss_runtime.harness.host.tools import TOOLS
-from holaboss_runtime.harness.host.tools.base import ToolError, ToolOutcome
+from holaboss_runtime.harness.host.tools.base import ToolError
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.harness.native import TOOL_NAMES
 from holaboss_runtime.processes import become_subreaper
 from tests.runtime.harness.conftest import local_sandbox

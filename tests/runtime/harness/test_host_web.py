@@ -16,8 +16,8 @@ import pytest
 from holaboss_runtime.harness.contract import SearchClient
 from holaboss_runtime.harness.host.sandbox import LocalSandbox
 from holaboss_runtime.harness.host.throwaway import ask_helper
-from holaboss_runtime.harness.host.tools.base import ToolOutcome
 from holaboss_runtime.harness.host.tools.download_url import DOWNLOAD_URL, about, download_tool
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from holaboss_runtime.harness.host.tools.web_search import web_search_tool
 from holaboss_runtime.harness.host.web.addresses import AddressError, is_public, resolve
 from holaboss_runtime.harness.host.web.errors import WebError

@@ -28,7 +28,7 @@ from tests.runtime.harness.conftest import (
     sleepers,
     warm,
 )
-from tests.support.processes import wait_until_gone
+from tests.support.processes import PATIENCE_S, wait_until_gone
 from tests.support.scripted_provider import Answer, Reply, ScriptedProvider, call, pause_after, say
 
 pytestmark = pytest.mark.anyio
@@ -210,7 +210,7 @@ async def test_cancelling_stops_the_model_call_and_keeps_the_text(
     assert terminal.result is not None
     assert "one two three four five six".startswith(text_of(events))
     assert terminal.result.assistant_text == text_of(events).strip()
-    assert await asyncio.to_thread(provider.requests[0].gone.wait, 2.0)
+    assert await asyncio.to_thread(provider.requests[0].gone.wait, PATIENCE_S)
     entry = terminal.result.history
     assert entry is not None
     again = await listener.run(package("Go on", history=[entry]))
@@ -218,7 +218,7 @@ async def test_cancelling_stops_the_model_call_and_keeps_the_text(
     assert "Count" in str(provider.requests[-1].body)
 
 
-async def test_cancelling_ends_a_process_tree_within_two_seconds(
+async def test_cancelling_ends_a_process_tree_and_the_host_goes_on(
     listener: Listener, provider: ScriptedProvider, package: BuildPackage
 ) -> None:
     provider.enqueue(call("bash", command="sleep 1000 & (setsid sleep 1000 &) ; sleep 1000"), say("onwards"))
@@ -228,11 +228,11 @@ async def test_cancelling_ends_a_process_tree_within_two_seconds(
     host = host_pid(listener.harness)
     started = await sleepers(host, 3)
     cancel.pull()
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(PATIENCE_S):
         terminal = await until(events, RunEvent.RUN_COMPLETED)
     assert terminal.payload["status"] == "paused"
-    assert not wait_until_gone(started, timeout_s=1.0)
-    assert host_pid(listener.harness) == host
+    assert not wait_until_gone(started)
+    assert host_pid(listener.harness) == host, "a host that is not done within two seconds is replaced"
     assert terminal.result is not None
     assert terminal.result.history is not None
     again = await listener.run(package(history=[terminal.result.history]))
@@ -257,7 +257,7 @@ async def test_an_abandoned_run_is_stopped(
     provider.enqueue(held)
     async with aclosing(listener.harness.run(package(), Cancel())) as events:
         await until(events, RunEvent.OUTPUT_DELTA)
-    assert await asyncio.to_thread(provider.requests[0].gone.wait, 2.0)
+    assert await asyncio.to_thread(provider.requests[0].gone.wait, PATIENCE_S)
 
 
 async def test_a_package_over_the_frame_limit_fails_by_itself(
@@ -308,18 +308,14 @@ async def test_a_killed_host_leaves_no_orphan(
         started = await sleepers(host, 3)
         os.kill(host, signal.SIGKILL)
         assert (await running)[-1].payload["type"] == "host_lost"
-        assert not wait_until_gone(started, timeout_s=2.0)
+        assert not wait_until_gone(started)
 
 
 @pytest.mark.allow_log("holaboss_runtime.harness", "no sign of life")
-async def test_a_host_that_hangs_is_given_up(provider: ScriptedProvider, package: BuildPackage) -> None:
+async def test_a_host_that_hangs_is_given_up(package: BuildPackage) -> None:
     async with open_harness(stall_s=0.3) as harness:
-        held = pause_after(0, say("never"))
-        provider.enqueue(held)
-        running = asyncio.create_task(Listener(harness).run(package()))
-        await held.gate.wait_async()  # type: ignore[union-attr]
-        os.kill(host_pid(harness), signal.SIGSTOP)
-        assert (await running)[-1].payload["type"] == "host_lost"
+        os.kill(host_pid(harness), signal.SIGSTOP)  # before the run: a busy one may be silent for as long
+        assert (await Listener(harness).run(package()))[-1].payload["type"] == "host_lost"
         await warm(harness)
 
 
@@ -348,7 +344,7 @@ async def test_closing_ends_runs_and_processes(provider: ScriptedProvider, packa
         hosts = [slot.host.pid for slot in harness._slots if slot.host]
         started = [*hosts, *await sleepers(hosts[crc32(b"workspace") % 2], 2)]
     assert (await running)[-1].event_type in TERMINAL_EVENTS
-    assert not wait_until_gone(started, timeout_s=1.0)
+    assert not wait_until_gone(started)
 
 
 async def test_a_harness_can_be_closed_at_any_time(package: BuildPackage) -> None:

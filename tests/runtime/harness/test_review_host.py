@@ -9,7 +9,7 @@ import pytest
 
 from holaboss_runtime.harness.contract import Mount
 from holaboss_runtime.harness.host.sandbox import LocalSandbox
-from holaboss_runtime.harness.host.tools.base import ToolOutcome
+from holaboss_runtime.harness.host.tools.outcome import ToolOutcome
 from tests.runtime.harness.conftest import local_sandbox
 
 pytestmark = pytest.mark.anyio

@@ -16,6 +16,7 @@ from holaboss_runtime.harness.host.asks import Asks
 from holaboss_runtime.harness.host.mcp.server import ServerConnection
 from holaboss_runtime.harness.host.mcp.servers import McpServers
 from tests.project.repository import ROOT
+from tests.support.processes import PATIENCE_S
 
 MISBEHAVING = ROOT / "tests" / "support" / "mcp_servers" / "misbehaving.py"
 INSTALLED = ROOT / ".venv" / "mcp-servers"
@@ -54,7 +55,13 @@ class Kept:
         assert found is not None
         return found
 
-    async def until(self, name: str, state: str, limit_s: float = 20.0) -> ServerConnection:
+    def grant(self, name: str, timeout_s: float) -> None:
+        """Another limit for its answers, once it is ready: what bounds a call bounds the start as well."""
+        connection = self.connection(name)
+        config = connection.server.config.model_copy(update={"timeout_s": timeout_s})
+        connection.server = connection.server.model_copy(update={"config": config})
+
+    async def until(self, name: str, state: str, limit_s: float = PATIENCE_S) -> ServerConnection:
         connection = self.connection(name)
         async with asyncio.timeout(limit_s):
             while connection.health.state != state:

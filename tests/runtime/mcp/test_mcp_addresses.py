@@ -92,7 +92,8 @@ async def test_a_call_that_hangs_at_an_address(kept: Kept, folder: Path) -> None
     async def silent(request: Request, wire: Wire) -> None: ...
 
     with HttpServer(handler(silent)) as server:
-        await kept.ensure(folder, remote("far", server.url, timeout_s=0.5))
+        await kept.ensure(folder, remote("far", server.url, timeout_s=20))
+        kept.grant("far", timeout_s=0.5)
         with pytest.raises(ToolError, match=r"did not answer work within 0\.5 s"):
             await kept.connection("far").call("work", {})
         await kept.servers.close()

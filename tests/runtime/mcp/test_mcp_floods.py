@@ -66,4 +66,4 @@ async def test_a_child_that_hides_from_its_mark_ends_with_its_server(kept: Kept,
 
     await kept.connection("bad").close()
 
-    assert wait_until_gone(left, 2.0) == []
+    assert wait_until_gone(left) == []

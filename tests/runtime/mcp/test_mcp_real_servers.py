@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,26 +12,28 @@ import pytest
 
 from holaboss_runtime.harness.host.tools.base import ToolError
 from tests.runtime.mcp.conftest import Kept, installed, local, remote
-from tests.support.processes import is_running
+from tests.support.ports import free_port
+from tests.support.processes import PATIENCE_S, is_running
 
 pytestmark = pytest.mark.anyio
+
+GLOBAL_CRYPTO = Path(__file__).parents[2] / "support" / "mcp_servers" / "global_crypto.cjs"
 
 
 @asynccontextmanager
 async def everything(kind: str) -> AsyncGenerator[int]:
     """The port on which the server answers in this way."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     process = await asyncio.create_subprocess_exec(
         installed("mcp-server-everything"),
         kind,
-        env=os.environ | {"PORT": str(port)},
+        env=os.environ | {"PORT": str(port), "NODE_OPTIONS": f'--require "{GLOBAL_CRYPTO}"'},
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
     )
     try:
         assert process.stderr is not None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while f"port {port}".encode() not in await process.stderr.readline():
                 assert process.returncode is None
         yield port

@@ -22,7 +22,7 @@ from tests.runtime.harness.asking import answers_sent, calls, decide, ending, hi
 from tests.runtime.harness.conftest import Cancel, host_pid, open_harness
 from tests.runtime.mcp.conftest import bad, installed, local, ref
 from tests.runtime.mcp.rig import package_of
-from tests.support.processes import descendants, wait_until_gone
+from tests.support.processes import PATIENCE_S, descendants, wait_until_gone
 from tests.support.scripted_provider import ScriptedProvider, ToolCall, call, say
 
 pytestmark = pytest.mark.anyio
@@ -104,7 +104,7 @@ async def test_a_named_tool_that_is_missing_fails_the_run(
     harness: NativeHarness, provider: ScriptedProvider, folder: Path
 ) -> None:
     package = package_of(
-        folder, bad("normal", timeout_s=1), provider=provider, mcp_tool_refs=[ref("bad", "gone")]
+        folder, bad("normal", timeout_s=30), provider=provider, mcp_tool_refs=[ref("bad", "gone")]
     )
     events = await run(harness, package)
     assert ending(events)[0] == "mcp_tool_missing"
@@ -118,7 +118,7 @@ async def test_a_named_tool_of_a_server_that_fails_says_why(
     harness: NativeHarness, provider: ScriptedProvider, folder: Path
 ) -> None:
     package = package_of(
-        folder, bad("dies_at_start", timeout_s=1), provider=provider, mcp_tool_refs=[ref("bad", "work")]
+        folder, bad("dies_at_start", timeout_s=20), provider=provider, mcp_tool_refs=[ref("bad", "work")]
     )
     events = await run(harness, package)
     assert ending(events)[0] == "mcp_tool_missing"
@@ -196,7 +196,7 @@ async def test_stopping_a_run_whose_server_hangs(
     cancel = Cancel()
     events: list[RunnerEvent] = []
     package = package_of(folder, bad("hangs_in_call", timeout_s=60), provider=provider)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         async for event in harness.run(package, cancel):
             events.append(event)
             if event.event_type == RunEvent.TOOL_CALL and event.payload["phase"] == "started":
@@ -217,7 +217,7 @@ async def test_a_killed_host_leaves_no_server_behind(
         started = [process.pid for process in descendants(host_pid(harness))]
         assert len(started) >= 5
         os.kill(host_pid(harness), signal.SIGKILL)
-        assert await asyncio.to_thread(wait_until_gone, started, 5.0) == []
+        assert await asyncio.to_thread(wait_until_gone, started) == []
 
 
 def test_a_host_without_servers_does_not_load_the_library() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.runtime.mcp.conftest import Kept, bad, kept_servers, ref
 from tests.runtime.mcp.rig import package_of
-from tests.support.processes import is_running
+from tests.support.processes import PATIENCE_S, is_running
 
 pytestmark = pytest.mark.anyio
 
@@ -39,7 +39,7 @@ async def test_a_server_nobody_uses_ends_after_a_while(folder: Path) -> None:
             pid = connection.health.pid
             await asyncio.sleep(0.1)
             assert connection.health.state == "ready"
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             while connection.health.state != "stopped":
                 await connection._news.wait()
         assert kept.servers.connection("workspace", "bad") is None
@@ -56,7 +56,7 @@ async def test_new_settings_get_a_new_process_and_running_runs_keep_theirs(kept:
             assert new.health.pid != old.health.pid
             assert (await old.call("work", {})).text == "work: {}"
         assert len(before.tools) == 2
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while old.health.state != "stopped":
             await old._news.wait()
     assert new.health.state == "ready"

@@ -10,7 +10,7 @@ import pytest
 from holaboss_runtime.harness.host.mcp.workspace import WorkspaceServers
 from holaboss_runtime.harness.host.tools.base import ToolError
 from tests.runtime.mcp.conftest import Kept, bad
-from tests.support.processes import is_running
+from tests.support.processes import PATIENCE_S, is_running
 
 pytestmark = pytest.mark.anyio
 
@@ -20,7 +20,7 @@ async def test_a_server_is_ended_under_the_run_that_uses_it(kept: Kept, folder: 
     before = await kept.ensure(folder, first, other)
     servers: WorkspaceServers = kept.servers._workspaces["workspace"]
     async with servers.held([first, other]) as (held, kept_on):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             await kept.ask("mcp.stop", server="first")
         assert not is_running(before["first"]["pid"])
         with pytest.raises(ToolError, match="first is not available"):

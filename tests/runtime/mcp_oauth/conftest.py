@@ -11,6 +11,7 @@ from holaboss_runtime.harness.host.asks import Asks
 from holaboss_runtime.harness.host.mcp.oauth import Authorizations
 from tests.runtime.mcp_oauth.secrets_in_memory import RuntimeEnd
 from tests.support.authorization_server import AuthorizationServer
+from tests.support.processes import PATIENCE_S
 from tests.support.protected_mcp import ProtectedMcp
 
 
@@ -29,7 +30,7 @@ def server(issuer: AuthorizationServer) -> Iterator[ProtectedMcp]:
 @pytest.fixture
 async def browser() -> AsyncIterator[httpx.AsyncClient]:
     """It follows redirects, as browsers do, and belongs to a person who agrees to everything."""
-    async with httpx.AsyncClient(follow_redirects=True, trust_env=False, timeout=20) as client:
+    async with httpx.AsyncClient(follow_redirects=True, trust_env=False, timeout=PATIENCE_S) as client:
         yield client
 
 

@@ -20,7 +20,8 @@ from holaboss_client.problems import ProblemError
 from holaboss_client.sessions import QueueRequest
 from holaboss_client.workspaces import CreateWorkspace
 from tests.support.authorization_server import MARKER, AuthorizationServer
-from tests.support.processes import descendants
+from tests.support.exposure import carries, files_holding
+from tests.support.processes import PATIENCE_S, descendants
 from tests.support.protected_mcp import ProtectedMcp
 from tests.support.scripted_provider import ScriptedProvider, call, say
 from tests.support.server import RuntimeProcess
@@ -45,7 +46,7 @@ class Desk:
 
     async def reach(self, state: str) -> McpServerView:
         """The server once it is in a state; the change feed says when to look again."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             async for change in self.client.changes():
                 if change is None or change.kind == Change.MCP:
                     server = await self.server()
@@ -104,14 +105,10 @@ async def open_desk(runtime: RuntimeProcess, provider: ScriptedProvider, url: st
 
 def leaks(root: Path, runtime: RuntimeProcess) -> list[str]:
     """Where a token, a code or anything else of the authorization server can be read."""
-    found = [str(path) for path in root.rglob("*") if path.is_file() and MARKER.encode() in path.read_bytes()]
+    found = [str(path) for path in files_holding(root, MARKER)]
     if MARKER in runtime.log:
         found.append("the log")
-    for process in descendants(runtime.pid):
-        environment = Path(f"/proc/{process.pid}/environ").read_bytes()
-        if MARKER in process.command or MARKER.encode() in environment:
-            found.append(f"process {process.pid}")
-    return found
+    return found + [f"process {one.pid}" for one in descendants(runtime.pid) if carries(one.pid, MARKER)]
 
 
 async def test_from_the_first_refusal_to_a_revoked_token(
@@ -171,7 +168,7 @@ async def everything_told(client: RuntimeClient) -> str:
     """Every change of the feed up to one that is made now."""
     told: list[str] = []
     last = await client.create_workspace(CreateWorkspace(name="the last change"))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         async for change in client.changes(after=0):
             if change is not None:
                 told.append(change.model_dump_json())
@@ -222,7 +219,7 @@ async def test_a_deleted_workspace_takes_its_secrets_along(
         await desk.client.put_stored_secret(name, "a-placeholder-value")
         assert (await desk.client.stored_secrets()).names == [name]
         await desk.client.delete_workspace(desk.workspace_id)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             async for change in desk.client.changes(after=0):
                 if change is not None and change.kind == Change.SECRET:
                     pending = (await desk.client.stored_secrets()).pending

@@ -19,6 +19,7 @@ from holaboss_runtime.harness.host.mcp.oauth import Authorizations, secret_name
 from tests.runtime.mcp_oauth.secrets_in_memory import RuntimeEnd, remote
 from tests.support.authorization_server import AuthorizationServer
 from tests.support.http_server import HttpServer, Request, Wire
+from tests.support.processes import PATIENCE_S
 from tests.support.protected_mcp import ProtectedMcp
 
 pytestmark = pytest.mark.anyio
@@ -52,7 +53,7 @@ class Connection:
         self.auth = authorizations.auth("w1", server, self._needed)
 
     async def ping(self) -> int:
-        async with httpx2.AsyncClient(auth=self.auth, trust_env=False) as client:
+        async with httpx2.AsyncClient(auth=self.auth, trust_env=False, timeout=PATIENCE_S) as client:
             return (await client.post(self.url, json=PING, headers=ACCEPT)).status_code
 
     def _needed(self) -> None:

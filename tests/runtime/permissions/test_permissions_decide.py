@@ -16,6 +16,7 @@ from holaboss_runtime.permissions.model import (
     RuleSource,
 )
 from holaboss_runtime.permissions.profiles import PROFILES, policy_of
+from tests.support.processes import PATIENCE_S
 
 
 def rule(effect: Permission, source: RuleSource = "profile", **fields: str) -> PermissionRule:
@@ -349,4 +350,4 @@ def test_the_parser_is_not_loaded_before_a_command_is_judged() -> None:
         "decide(policy_of('ask'), CallFacts('read', reads=('a',)));"
         "assert not any(name.startswith('tree_sitter') for name in sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=30)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=PATIENCE_S)

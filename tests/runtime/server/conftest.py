@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from holaboss_client.handshake import Ready, StartFailure
-from tests.support.processes import descendants, wait_until_gone
+from tests.support.processes import PATIENCE_S, descendants, wait_until_gone
 
 REPOSITORY = Path(__file__).parents[3]
 LAUNCHER = REPOSITORY / "runtime" / "bin" / "sandbox-runtime"
@@ -49,7 +49,7 @@ class Standalone:
     def failure(self) -> StartFailure:
         failure = StartFailure.model_validate_json(self.first_line)
         assert failure.event == "failed"
-        assert self.process.wait(10) == 2
+        assert self.process.wait(PATIENCE_S) == 2
         return failure
 
     @property
@@ -60,7 +60,7 @@ class Standalone:
         self, method: str, path: str, headers: dict[str, str] | None = None, body: Any = None
     ) -> tuple[int, Any]:
         port = int(self.ready.url.rpartition(":")[2])
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
         wanted = dict(headers or {})
         if body is not None:
             wanted["content-type"] = "application/json"
@@ -75,8 +75,8 @@ class Standalone:
         """Its exit status; fails when anything it started outlives it."""
         family = [child.pid for child in descendants(self.process.pid)]
         self.process.send_signal(number)
-        status = self.process.wait(10)
-        assert not wait_until_gone(family, timeout_s=5.0)
+        status = self.process.wait(PATIENCE_S)
+        assert not wait_until_gone(family)
         return status
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holaboss_runtime.launch import StartError, prepare_root, read_launch
+from holaboss_runtime.launch import StartError, local_url, prepare_root, read_launch
 from holaboss_runtime.logs import JsonLines
 
 
@@ -23,6 +23,27 @@ def test_the_defaults_of_a_deployment() -> None:
     assert launch.database_path == Path("/holaboss/state/runtime.db")
     assert launch.config_path == Path("/holaboss/state/runtime-config.json")
     assert (launch.hosts, launch.concurrency, launch.token) == (1, 5, None)
+
+
+def test_blanks_say_nothing_and_a_home_is_found() -> None:
+    blank = read_launch({"HB_SANDBOX_ROOT": "  ", "HOLABOSS_RUNTIME_DB_PATH": " "})
+    assert (str(blank.root), blank.database_path) == ("/holaboss", Path("/holaboss/state/runtime.db"))
+    launch = read_launch({"HB_SANDBOX_ROOT": "~/h", "HOLABOSS_RUNTIME_CONFIG_PATH": "~/c.json"})
+    assert (launch.root, launch.config_path) == (Path.home() / "h", Path.home() / "c.json")
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:9"),
+        ("0.0.0.0", "http://127.0.0.1:9"),
+        ("::", "http://[::1]:9"),
+        ("::1", "http://[::1]:9"),
+        ("runtime.example", "http://runtime.example:9"),
+    ],
+)
+def test_an_address_that_programs_on_this_machine_can_call(host: str, url: str) -> None:
+    assert local_url(host, 9) == url
 
 
 def test_what_the_environment_can_say(tmp_path: Path) -> None:

@@ -20,16 +20,11 @@ from holaboss_client.sessions import QueueRequest
 from holaboss_client.workspaces import CreateWorkspace
 from holaboss_runtime.__main__ import main
 from tests.runtime.server.conftest import LAUNCHER, Standalones
-from tests.support.processes import descendants, is_running
+from tests.support.ports import free_port
+from tests.support.processes import PATIENCE_S, descendants, is_running
 from tests.support.scripted_provider import ScriptedProvider, say
 
 TOKEN = "token-of-this-deployment"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.mark.anyio
@@ -131,6 +126,12 @@ def test_a_bind_to_every_address_answers_only_the_names_that_are_listed(standalo
                      "other.example", f"0.0.0.0:{port}", "evil.example")
     }  # fmt: skip
     assert list(answers.values()) == [200, 200, 200, 200, 421, 421, 421]
+    assert server.ready.url == f"http://127.0.0.1:{port}"  # an address that can be called, and is answered
+    note = json.loads((standalones.root / "state" / "server.json").read_text())
+    assert note["url"] == server.ready.url
+    poke = {"Authorization": f"Bearer {note['poke_token']}"}
+    assert server.ask("POST", "/api/v1/lifecycle/poke", poke)[0] == 200
+    assert "and all other addresses" in server.log
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,20 @@ def test_a_bind_to_every_address_answers_only_the_names_that_are_listed(standalo
         ({"SANDBOX_AGENT_BIND_PORT": "65536"}, "settings_invalid", "65535"),
         ({"SANDBOX_AGENT_BIND_HOST": "not an address"}, "settings_invalid", "not an address"),
         ({"SANDBOX_AGENT_BIND_HOST": "192.0.2.1"}, "settings_invalid", "192.0.2.1"),
-        ({"HOLABOSS_RUNTIME_TOKEN": "two words"}, "settings_invalid", "HOLABOSS_RUNTIME_TOKEN"),
+        ({"SANDBOX_AGENT_BIND_PORT": "9" * 5000}, "settings_invalid", "65535"),
+        ({"SANDBOX_AGENT_BIND_PORT": "٨٠"}, "settings_invalid", "65535"),
+        (
+            {"HOLABOSS_RUNTIME_TOKEN": "two words of some length"},
+            "settings_invalid",
+            "HOLABOSS_RUNTIME_TOKEN",
+        ),
+        ({"HOLABOSS_RUNTIME_TOKEN": "short"}, "settings_invalid", "at least 16"),
+        ({"HB_SANDBOX_ROOT": "~nobody-of-this-name/x"}, "settings_invalid", "HB_SANDBOX_ROOT"),
+        (
+            {"HOLABOSS_RUNTIME_DB_PATH": "~nobody-of-this-name/x"},
+            "settings_invalid",
+            "HOLABOSS_RUNTIME_DB_PATH",
+        ),
         ({"HB_SANDBOX_ROOT": "/dev/null/holaboss"}, "root_not_writable", "HB_SANDBOX_ROOT"),
         ({"HOLABOSS_RUNTIME_DB_PATH": "/dev/null/runtime.db"}, "root_not_writable", "HB_SANDBOX_ROOT"),
     ],
@@ -161,6 +175,41 @@ def test_a_port_that_is_taken(standalones: Standalones) -> None:
         failure = standalones.start(SANDBOX_AGENT_BIND_PORT=port).failure
     assert failure.code == "port_in_use"
     assert port in failure.message
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [("", "is not a folder"), ("state", "is not a folder"), ("workspace", "is not a folder")],
+)
+def test_a_root_with_files_where_folders_belong(standalones: Standalones, place: str, words: str) -> None:
+    taken = standalones.root / place
+    taken.parent.mkdir(parents=True, exist_ok=True)
+    taken.write_text("somebody's file")
+    failure = standalones.start().failure
+    assert failure.code == "root_not_writable"
+    assert f"{taken} {words}" in failure.message
+    assert taken.read_text() == "somebody's file"
+
+
+@pytest.mark.parametrize("name", ["server.json", "server.part", "server.lock", "runtime-token", "runtime.db"])
+def test_a_folder_where_a_file_of_the_state_belongs(standalones: Standalones, name: str) -> None:
+    taken = standalones.root / "state" / name
+    taken.mkdir(parents=True)
+    server = standalones.start()
+    assert server.failure.code == "root_not_writable"
+    assert "state" in server.failure.message
+    assert '"error": "Traceback' not in server.log
+
+
+def test_a_token_file_that_others_could_read_is_made_private(standalones: Standalones) -> None:
+    path = standalones.root / "state" / "runtime-token"
+    path.parent.mkdir(parents=True)
+    path.write_text("token-of-the-administrator\n")
+    path.chmod(0o644)
+    server = standalones.start()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    bearer = {"authorization": "Bearer token-of-the-administrator"}
+    assert server.ask("GET", "/api/v1/version", bearer)[0] == 200
 
 
 def test_a_token_file_that_holds_none_is_not_replaced(standalones: Standalones) -> None:
@@ -184,9 +233,11 @@ def test_a_launcher_that_finds_no_program_says_so(tmp_path: Path) -> None:
     lonely = tmp_path / "bin" / "sandbox-runtime"
     lonely.parent.mkdir()
     lonely.write_bytes(LAUNCHER.read_bytes())
-    ended = subprocess.run(["sh", lonely], capture_output=True, text=True, timeout=10)
+    ended = subprocess.run(["sh", lonely], capture_output=True, text=True, timeout=PATIENCE_S)
     assert ended.returncode == 1
     assert "no .venv" in ended.stderr
     environment = {"HOLABOSS_PYTHON": sys.executable, "SANDBOX_AGENT_HARNESS": "x", "PATH": "/usr/bin:/bin"}
-    ended = subprocess.run(["sh", LAUNCHER], capture_output=True, text=True, timeout=30, env=environment)
+    ended = subprocess.run(
+        ["sh", LAUNCHER], capture_output=True, text=True, timeout=PATIENCE_S, env=environment
+    )
     assert json.loads(ended.stdout)["code"] == "settings_invalid"

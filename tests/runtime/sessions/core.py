@@ -205,8 +205,8 @@ class Core:
             async for item in items:
                 if isinstance(item, Ping | Shutdown):
                     continue
-                for event in item:
-                    yield event
+                for row in item:
+                    yield row.event()
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait for a condition by following the change feed; the suite's time limit bounds it."""

@@ -32,7 +32,7 @@ from tests.support.fake_harness import Stage
 AGENT, DESK = "helper", "desk"
 EXECUTED, ACCEPTED, SESSION = "executed", "accepted", "agent-session"
 LOOP = "openboa-session-loop"
-PATIENCE_S = 20.0
+PATIENCE_S = 30.0
 IN_A_DAY = from_now(86_400)
 IN_TWO_DAYS = from_now(172_800)
 

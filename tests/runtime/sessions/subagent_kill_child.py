@@ -26,7 +26,7 @@ from tests.support.fake_harness import Stage
 
 OWNER = "s1"
 GOALS = ("count the doors", "count the windows")
-PATIENCE_S = 20.0
+PATIENCE_S = 30.0
 
 
 class Walk:

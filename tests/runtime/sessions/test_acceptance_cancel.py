@@ -16,7 +16,7 @@ from holaboss_client.events import OutputEvent
 from holaboss_client.sessions import CreateSession, QueueRequest
 from holaboss_client.workspaces import CreateWorkspace
 from tests.runtime.sessions.wire import append, say
-from tests.support.processes import wait_until_gone
+from tests.support.processes import PATIENCE_S, wait_until_gone
 from tests.support.scripted_provider import Answer, ScriptedProvider
 from tests.support.scripted_provider import call as model_calls
 from tests.support.scripted_provider import say as model_says
@@ -25,8 +25,6 @@ from tests.support.server import RuntimeProcess
 pytestmark = pytest.mark.anyio
 
 KEY = "sk-marker-7d20fe"
-BOUND_S = 2.0
-"""Within which a stopped tool must be gone."""
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +91,7 @@ async def hangs(client: RuntimeClient, runtime: RuntimeProcess, session: str, se
     """Wait until the command of a run sleeps; its processes."""
     status = await client.session_status(session)
     await until_tool_runs(client, status.workspace_id, session)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while not (found := sleepers(runtime, f"sleep {seconds}")):  # noqa: ASYNC110 - /proc tells nobody
             await asyncio.sleep(0.01)
     return found
@@ -107,7 +105,7 @@ async def test_a_pause_ends_a_long_tool_and_its_process_group(
     reply = await client.queue(QueueRequest(workspace_id=workspace, session_id=session, text="wait"))
     asleep = await hangs(client, runtime, session, "1001")
     assert (await client.pause(workspace, session)).status == "PAUSING"
-    assert wait_until_gone(asleep, BOUND_S) == []
+    assert wait_until_gone(asleep) == []
     ended = await terminal(client, workspace, session)
     assert (ended.event_type, ended.payload["status"]) == ("run_completed", "paused")
     (turn,) = (await client.turn_results(session)).items
@@ -142,7 +140,7 @@ async def test_an_interrupt_ends_a_long_tool_that_was_allowed_and_the_session_go
         await client.decide_action(session, action.id, DecideAction(allowed=True))
         asleep = await hangs(client, runtime, session, "1002")
         await append(client, session, "user.interrupt", {})
-        assert wait_until_gone(asleep, BOUND_S) == []
+        assert wait_until_gone(asleep) == []
         await until(rests)
         status = await client.session_status(session)
         assert (status.hold, status.pending_events, status.runtime_status) == (None, 0, "IDLE")

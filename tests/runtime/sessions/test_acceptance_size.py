@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from holaboss_client.agents import AppendEvent, ScheduleWake
+from holaboss_runtime.store.queue import InputQueue
+from holaboss_runtime.store.subagents import NewSubagent
 from tests.runtime.sessions.core import Core
 from tests.runtime.sessions.long_session import counted, long_session, sql_cost
 
@@ -108,3 +110,28 @@ async def test_a_wake_of_a_long_session_reads_no_more_than_that_of_a_short_one(
         core.sessions.control.append(session, AppendEvent(type="user.message", payload={"text": "x"}))
     cheap, dear = await wake(short), await wake(long)
     assert dear <= cheap * 3, (cheap, dear)
+
+
+async def test_what_waits_is_found_without_reading_the_inputs_that_are_over(
+    sessions: tuple[Core, str, str],
+) -> None:
+    core, long, short = sessions
+    subagents, queue = core.records.subagents, InputQueue(core.database)
+    workspace = core.sessions.directory.get(short).workspace_id
+    with core.database.transaction():
+        subagents.insert(NewSubagent(short, workspace, long, "i", "look", "", (), None, None, None))
+        subagents.owe_report(short, "2026-01-01T00:00:00.000Z")
+        over = core.database.scalar("SELECT count(*) FROM agent_session_inputs WHERE status = 'DONE'")
+    queue.enqueue(workspace, short, {"text": "x"}, input_id="last")
+    core.database.execute(
+        "UPDATE agent_session_inputs SET status = 'CLAIMED', claimed_by = 'w' WHERE input_id = 'last'"
+    )
+    for ask in (
+        lambda: core.records.events.pending(long),
+        lambda: subagents.get(short),
+        lambda: subagents.ready_owners("2999-01-01T00:00:00.000Z"),
+        lambda: queue.complete("last", "DONE", "w"),
+        lambda: core.records.inputs.queued(long),
+    ):
+        _, steps = sql_cost(core, ask)
+        assert 0 < steps < over

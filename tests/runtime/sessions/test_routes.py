@@ -18,6 +18,7 @@ from holaboss_client.sessions import CreateSession, EditInput, PatchSession, Que
 from holaboss_runtime.api.app import build_routes
 from tests.runtime.sessions.core import WORKSPACE, Core
 from tests.support.fake_harness import Stage
+from tests.support.processes import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -104,7 +105,7 @@ async def test_managing_sessions_over_the_wire(client: RuntimeClient, core: Core
 async def test_what_is_refused_is_a_problem(
     url: str, method: str, path: str, body: dict[str, str] | None, status: int, code: str
 ) -> None:
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE_S) as http:
         reply = await http.request(method, f"{url}/api/v1{path}", json=body)
     assert reply.status_code == status
     assert reply.headers["content-type"] == "application/problem+json"
@@ -117,7 +118,7 @@ async def test_a_stream_resumes_after_the_last_event_id(client: RuntimeClient, u
     events = await read(client.output_stream(WORKSPACE, "s1", stop_on_terminal=True))
     stream = client.output_stream(WORKSPACE, "s1", after_event_id=events[0].id, stop_on_terminal=True)
     assert await read(stream) == events[1:]
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE_S) as http:
         path = f"{url}/api/v1/agent-sessions/s1/outputs/stream?workspace_id=w1"
         raw = await http.get(path, headers={"last-event-id": str(events[1].id)})
         bad = await http.get(path, headers={"last-event-id": "x1"})
@@ -141,14 +142,14 @@ async def test_a_client_that_vanishes_leaves_no_task(url: str, core: Core) -> No
         return sum(not task.cancelling() for task in asyncio.all_tasks())
 
     before = tasks()
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE_S) as http:
         path = f"{url}/api/v1/agent-sessions/s1/outputs/stream?workspace_id=w1"
         async with http.stream("GET", path) as reply:
             async for line in reply.aiter_lines():
                 if line.startswith("event: output_delta"):
                     break
             assert tasks() > before
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while tasks() > before:  # noqa: ASYNC110 - the end of a task of the server has no event to wait for
             await asyncio.sleep(0)
 

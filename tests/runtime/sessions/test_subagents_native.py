@@ -16,7 +16,7 @@ from holaboss_client.sessions import CreateSession, QueueRequest
 from holaboss_client.subagents import BackgroundTask
 from holaboss_client.workspaces import CreateWorkspace
 from tests.runtime.sessions.wire import new_agent_session, say
-from tests.support.processes import wait_until_gone
+from tests.support.processes import wait_for_commands, wait_until_gone
 from tests.support.scripted_provider import Answer, Gate, Recorded, ScriptedProvider
 from tests.support.scripted_provider import call as model_calls
 from tests.support.scripted_provider import say as model_says
@@ -25,8 +25,6 @@ from tests.support.server import RuntimeProcess
 pytestmark = pytest.mark.anyio
 
 KEY = "sk-marker-31ad77"
-BOUND_S = 2.0
-"""Within which a cancelled subagent must have let go."""
 
 
 class Model:
@@ -266,10 +264,10 @@ async def test_cancelling_stops_its_commands_and_nothing_else(
     async for event in desk.client.output_stream(desk.workspace_id, task.subagent_id):
         if event is not None and event.event_type == "tool_call":
             break
-    sleeping = await asyncio.to_thread(_sleepers, runtime)
+    sleeping = await asyncio.to_thread(wait_for_commands, runtime.pid, "sleep 1000")
     cancelled = await desk.client.cancel_background_task(task.subagent_id)
     assert (cancelled.status, cancelled.cancelled_at is not None) == ("cancelled", True)
-    assert await asyncio.to_thread(wait_until_gone, sleeping, BOUND_S) == []
+    assert await asyncio.to_thread(wait_until_gone, sleeping) == []
     await desk.send("are you there")
     assert (await desk.until_said(2))[-1] == "I am."
 
@@ -286,12 +284,3 @@ async def test_a_subagent_has_no_more_time_than_it_was_given(model: Model, desk:
     [task] = await desk.tasks()
     assert (task.status, (task.error or {})["code"]) == ("failed", "run_timeout")
     endless.release()
-
-
-def _sleepers(runtime: RuntimeProcess) -> list[int]:
-    """The processes of a `sleep 1000`, once there are any; `/proc` can only be polled."""
-    for _ in range(2_000):
-        found = [child.pid for child in runtime.descendants() if "sleep 1000" in child.command]
-        if found:
-            return found
-    raise TimeoutError("nothing sleeps")

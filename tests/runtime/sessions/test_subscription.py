@@ -8,9 +8,11 @@ from contextlib import aclosing
 import pytest
 
 from holaboss_client.events import Change, OutputEvent
-from holaboss_runtime.sessions.subscription import OutputQuery, Shutdown
+from holaboss_runtime.sessions import subscription
+from holaboss_runtime.sessions.subscription import OutputQuery, Ping, Shutdown
 from tests.runtime.sessions.core import Core
 from tests.support.fake_harness import Stage
+from tests.support.processes import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -89,6 +91,38 @@ async def test_streams_end_with_the_server(core: Core) -> None:
     core.lifetime.set()
     assert [item async for item in outputs] == [Shutdown(last)]
     assert [item async for item in changes] == [Shutdown(position)]
+
+
+async def test_what_happens_while_a_subscriber_is_busy_is_not_slept_over(core: Core) -> None:
+    await core.ask("one")
+    query = OutputQuery("s1", stop_on_terminal=False)
+    async with aclosing(core.sessions.follow_outputs(query, core.lifetime)) as stream:
+        await anext(stream)
+        outputs = core.sessions.records.outputs
+        # It is told now, before it sleeps.
+        outputs.append("w1", "s1", "other", [("run_notice", {"code": "c", "message": "m"})])
+        news = await asyncio.wait_for(anext(stream), PATIENCE_S)
+        assert isinstance(news, list)
+        assert [event.event_type for event in news] == ["run_notice"]
+        core.lifetime.set()
+        assert isinstance(await asyncio.wait_for(anext(stream), PATIENCE_S), Shutdown)
+
+
+async def test_a_silent_stream_pings_also_after_sleeps_that_were_cut_short(
+    core: Core, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = OutputQuery("s1", stop_on_terminal=False)
+    async with aclosing(core.sessions.follow_outputs(query, core.lifetime)) as stream:
+        for number in range(3):
+            monkeypatch.setattr(subscription, "PING_S", 0.02)
+            asleep = asyncio.ensure_future(anext(stream))
+            await asyncio.sleep(0)
+            notice = ("run_notice", {"code": "c", "message": str(number)})
+            core.sessions.records.outputs.append("w1", "s1", "other", [notice])
+            assert isinstance(await asleep, list)
+            monkeypatch.setattr(subscription, "PING_S", 0.1)  # so the timer that was set rings long before
+            for _ in range(2):
+                assert isinstance(await asyncio.wait_for(anext(stream), PATIENCE_S), Ping)
 
 
 async def test_a_subscriber_that_vanishes_leaves_nothing_behind(core: Core) -> None:

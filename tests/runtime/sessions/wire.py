@@ -18,6 +18,7 @@ from holaboss_client.problems import Problem, ProblemError
 from holaboss_client.sessions import CreateSession
 from holaboss_runtime.api.app import build_routes
 from tests.runtime.sessions.core import Core
+from tests.support.processes import PATIENCE_S
 
 
 @asynccontextmanager
@@ -64,7 +65,7 @@ async def append(
 
 async def refused(url: str, method: str, path: str, body: Any = None) -> Problem:
     """The problem that a request is answered with."""
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE_S) as http:
         reply = await http.request(method, f"{url}/api/v1{path}", json=body)
     assert reply.headers["content-type"] == "application/problem+json", reply.text
     return Problem.model_validate_json(reply.content)

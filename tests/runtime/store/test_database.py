@@ -279,6 +279,26 @@ def test_the_look_through_does_not_take_for_ever(tmp_path: Path, monkeypatch: py
     database.close()
 
 
+def test_the_look_through_sees_one_state_of_a_file_that_is_just_migrated(tmp_path: Path) -> None:
+    """Another connection commits the whole migration between the first read of the check and the next."""
+    path = made_by(tmp_path / "runtime.db", LATEST - 1)
+    connection = apsw.Connection(str(path))
+    seen: list[object] = []
+
+    def meanwhile(_cursor: object, statement: str, _values: object) -> bool:
+        if "quick_check" in statement:
+            connection.set_exec_trace(None)
+            Database.open(path).close()
+            seen.extend(connection.execute("PRAGMA user_version"))
+        return True
+
+    connection.set_exec_trace(meanwhile)
+    assert migrating.check(connection, path)  # type: ignore[arg-type]
+    assert seen == [(LATEST - 1,)]
+    assert list(connection.execute("PRAGMA user_version")) == [(LATEST,)]
+    connection.close()
+
+
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "absent" / "runtime.db"):
         with pytest.raises(UnusableDatabaseError) as raised:
@@ -317,6 +337,30 @@ def test_a_disk_that_takes_nothing_loses_nothing(tmp_path: Path, refuse: str, al
         "c",
     ]
     assert told == ["a", "c"]
+    database.close()
+
+
+def test_statements_of_a_long_round_are_prepared_once(tmp_path: Path) -> None:
+    database = Database.open(tmp_path / "runtime.db")
+    prepared: list[int] = []
+    for _ in range(3):
+        for number in range(300):
+            database.scalar(f"SELECT {number}")
+        prepared.append(database._connection.cache_stats()["misses"])  # type: ignore[attr-defined]
+    assert prepared[0] == prepared[1] == prepared[2]
+    database.close()
+
+
+def test_a_durable_transaction_stays_one_however_often_there_was_one(tmp_path: Path) -> None:
+    """The levels are set by statements that are the same each time: none may be taken for done because it was."""
+    database = Database.open(tmp_path / "runtime.db")
+    levels: list[int] = []
+    for _ in range(3):
+        with database.transaction(durable=True):
+            levels.append(database.scalar("PRAGMA synchronous"))
+        with database.transaction():
+            levels.append(database.scalar("PRAGMA synchronous"))
+    assert levels == [2, 1] * 3
     database.close()
 
 

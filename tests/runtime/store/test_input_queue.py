@@ -15,6 +15,7 @@ from holaboss_client.base import utc_now
 from holaboss_runtime.errors import DomainError
 from holaboss_runtime.store.clock import from_now, seconds_until
 from holaboss_runtime.store.database import Database
+from holaboss_runtime.store.inputs import InputRecords
 from holaboss_runtime.store.queue import InputQueue, NewInput, QueuedInput
 
 RUNTIME = str(Path(__file__).parents[3] / "runtime")
@@ -374,6 +375,18 @@ def test_several_processes_never_get_the_same_input(
     left = database.scalar("SELECT count(*) FROM agent_session_inputs WHERE status = 'QUEUED'")
     assert len(got) == len(made) - left
     assert taken(queue, distinct_sessions=True) == []
+
+
+def test_what_messages_name_is_known_until_they_are_taken_back(database: Database, queue: InputQueue) -> None:
+    inputs = InputRecords(database)
+    odd: dict[str, object] = {"text": "b1", "attachments": ["b1", {"workspace_path": "x/b1/a.txt"}]}
+    queue.enqueue("w", "s", odd, input_id="one")
+    queue.enqueue("v", "t", {"attachments": [{"workspace_path": "x/b1/b.txt"}]}, input_id="two")
+    put(queue, "words about b1")
+    assert inputs.attached("w", "b1") == {"x/b1/a.txt"}
+    assert inputs.attached("w", "b2") == set()
+    assert inputs.leave_queue("one", "CANCELLED")
+    assert inputs.attached("w", "b1") == set()
 
 
 def test_a_deep_queue_is_claimed_in_order_and_not_sorted(database: Database) -> None:

@@ -1,4 +1,4 @@
-"""The rules of the suite, each broken once by a test of its own."""
+"""The rules of the suite, each broken once by a test of its own: in one process, and in those that run side by side."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ CASES = {
     "names": ('socket.getaddrinfo("example.com", 80)', "tests use loopback only"),
     "sockets": ("ring = [socket.socket()]; ring.append(ring)", "unclosed <socket"),
     "tasks": ("asyncio.run(forget())", "nobody looked"),
+    "warnings": ('warnings.warn("old", stacklevel=1)', "UserWarning: old"),
+    "hanging": ("HOLD.wait(60)", "Timeout (>3.0s)"),
 }
 HEADER = """
-import asyncio, logging, os, pathlib, socket, subprocess, threading
+import asyncio, logging, os, pathlib, socket, subprocess, threading, warnings
 import pytest
 
 HOLD, HELD = threading.Event(), []
@@ -56,12 +58,23 @@ def test_loopback():
 """
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """One run of pytest over a file that breaks every rule once."""
-    broken = "".join(f"\ndef test_{name}():\n    {code}\n" for name, (code, _) in CASES.items())
-    file = tmp_path_factory.mktemp("inner") / "test_inner.py"
-    file.write_text(HEADER + broken + ALLOWED)
+PARALLEL = ("-p", "xdist.plugin", "-n", "2", "--dist", "worksteal")
+CRASH = """
+import os
+
+def test_before():
+    pass
+
+def test_crash():
+    os._exit(3)
+
+def test_after():
+    pass
+"""
+
+
+def run(file: Path, *options: str) -> str:
+    """What pytest says about a file, under the rules of this repository."""
     command = [
         sys.executable,
         "-m",
@@ -75,9 +88,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
         "-v",
     ]
     environment = {"PATH": "/usr/bin:/bin", "OPENAI_API_KEY": "x", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    plugins = ["-p", "anyio", "-p", "pytest_timeout"]
+    plugins = ["-p", "anyio", "-p", "pytest_timeout", "-p", "no:cacheprovider"]
     finished = subprocess.run(
-        [*command, *plugins, str(file)],
+        [*command, *plugins, *options, str(file)],
         cwd=ROOT,
         env=environment,
         capture_output=True,
@@ -85,6 +98,21 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
         check=False,
     )
     return finished.stdout
+
+
+@pytest.fixture(scope="module", params=[(), PARALLEL], ids=["alone", "side by side"])
+def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """One run over a file that breaks every rule once."""
+    broken = "".join(f"\ndef test_{name}():\n    {code}\n" for name, (code, _) in CASES.items())
+    file = tmp_path_factory.mktemp("inner") / "test_inner.py"
+    file.write_text(
+        HEADER + broken.replace("def test_hanging", "@pytest.mark.timeout(3)\ndef test_hanging") + ALLOWED
+    )
+    return run(file, *request.param)
+
+
+def passed(report: str, name: str) -> bool:
+    return any("PASSED" in line and f"::test_{name} " in f"{line} " for line in report.splitlines())
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -96,5 +124,16 @@ def test_breaking_a_rule_fails(report: str, name: str) -> None:
 
 def test_keeping_the_rules_passes(report: str) -> None:
     for name in ("marker", "fixture", "home", "home_is_new", "loopback"):
-        assert f"::test_{name} PASSED" in report
+        assert passed(report, name), report
         assert f"teardown of test_{name} " not in report
+
+
+def test_a_worker_that_ends_fails_its_test_and_no_other(tmp_path: Path) -> None:
+    file = tmp_path / "test_inner.py"
+    file.write_text(CRASH)
+    report = run(file, *PARALLEL)
+    assert "FAILED" in report, report
+    assert "crashed while running" in report
+    assert "test_crash" in report.partition("crashed while running")[2].splitlines()[0]
+    assert passed(report, "before"), report
+    assert passed(report, "after"), report

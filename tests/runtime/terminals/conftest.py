@@ -21,8 +21,7 @@ from holaboss_runtime.store.database import Database
 from holaboss_runtime.store.terminals import TerminalRecords
 from holaboss_runtime.terminals.service import IDLE_S, Terminals
 from holaboss_runtime.workspace.registry import WorkspaceRegistry
-
-PATIENCE_S = 30.0
+from tests.support.processes import PATIENCE_S
 
 
 @dataclass

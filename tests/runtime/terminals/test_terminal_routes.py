@@ -18,11 +18,10 @@ from holaboss_client import terminals as t
 from holaboss_client.client import RuntimeClient
 from holaboss_client.problems import ProblemError
 from holaboss_client.workspaces import CreateWorkspace
-from tests.support.processes import wait_until_gone
+from tests.support.processes import PATIENCE_S, wait_until_gone
 from tests.support.server import RuntimeProcess
 
 pytestmark = pytest.mark.anyio
-PATIENCE_S = 30.0
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +49,9 @@ async def begin(client: RuntimeClient, command: str) -> t.Terminal:
 
 def watching(client: RuntimeClient, token: str, terminal_id: str, after: int = 0) -> Any:
     url = client.terminal_stream_url(terminal_id, after_sequence=after)
-    return connect(url, additional_headers={"authorization": f"Bearer {token}"}, proxy=None)
+    return connect(
+        url, additional_headers={"authorization": f"Bearer {token}"}, proxy=None, open_timeout=PATIENCE_S
+    )
 
 
 async def messages(socket: ClientConnection, until: str | None = None) -> list[dict[str, Any]]:
@@ -135,11 +136,11 @@ async def test_the_gate_holds_for_the_socket_too(
         "sec-websocket-version": "13",
         "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
     }
-    async with httpx.AsyncClient(trust_env=False) as raw:
+    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE_S) as raw:
         answer = await raw.get(url.replace("ws://", "http://"), headers=host | upgrade | given)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     with pytest.raises(InvalidStatus):
-        await connect(url + "&token=" + runtime.token, proxy=None)
+        await connect(url + "&token=" + runtime.token, proxy=None, open_timeout=PATIENCE_S)
     await client.close_terminal(terminal.terminal_id)
 
 
@@ -157,6 +158,7 @@ async def test_what_is_not_there_cannot_be_followed(runtime: RuntimeProcess, cli
                 f"ws{runtime.url.removeprefix('http')}{path}",
                 additional_headers={"authorization": f"Bearer {runtime.token}"},
                 proxy=None,
+                open_timeout=PATIENCE_S,
             )
         assert refused.value.response.status_code == 404
     assert await client.healthy()
@@ -165,7 +167,7 @@ async def test_what_is_not_there_cannot_be_followed(runtime: RuntimeProcess, cli
 
 async def test_a_plain_request_is_told_to_upgrade(runtime: RuntimeProcess, client: RuntimeClient) -> None:
     url = client.terminal_stream_url("any").replace("ws://", "http://")
-    async with httpx.AsyncClient(trust_env=False) as raw:
+    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE_S) as raw:
         answer = await raw.get(url, headers={"authorization": f"Bearer {runtime.token}"})
     assert (answer.status_code, answer.headers["upgrade"]) == (426, "websocket")
     assert answer.json()["code"] == "upgrade_required"

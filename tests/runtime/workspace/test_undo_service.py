@@ -54,7 +54,7 @@ async def test_whoever_records_is_waited_for_but_not_for_ever(
 ) -> None:
     workspace_id, root = await changed(space)
     undo = WorkspaceUndo(space.registry, space.changes)
-    monkeypatch.setattr("holaboss_runtime.workspace.undo.service._PATIENCE_S", 0.1)
+    monkeypatch.setattr("holaboss_runtime.workspace.undo.store.PATIENCE_S", 0.0)
     with Recorder(root)._store.held():
         assert await refusal(undo, workspace_id) == "workspace_busy"
     assert (await undo.move(workspace_id, "t1", "undo", UndoRequest())).turn.state == "undone"

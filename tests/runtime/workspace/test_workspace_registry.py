@@ -293,7 +293,7 @@ async def test_an_id_is_one_line(space: Space) -> None:
 
 async def test_a_full_disk_is_said_so_and_leaves_no_half_made_workspace(space: Space) -> None:
     space.database.execute("PRAGMA max_page_count = 1")
-    body = CreateWorkspace(name="n", workspace_id="w", error_message="x" * 100_000)
+    body = CreateWorkspace(name="n", workspace_id="w", error_message="é" * 4_000)
     await refused(space.registry.create(body), "unavailable", "disk_full")
     assert space.registry.list().total == 0
     assert not (space.root / "workspace" / "w").exists()

@@ -216,3 +216,23 @@ def test_a_skill_outside_its_root_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     with pytest.raises(SkillError, match="leads out"):
         read_skill(folder, root=tmp_path / "root")
+
+
+def test_one_that_comes_with_holaboss_is_read_again_when_its_file_is_another(tmp_path: Path) -> None:
+    folder = write(tmp_path, "embedded/ours", body="First.")
+    first = read_skill(folder, root=folder.parent, origin="embedded")
+    assert read_skill(folder, root=folder.parent, origin="embedded") is first
+    write(tmp_path, "embedded/ours", body="A second one.")
+    assert read_skill(folder, root=folder.parent, origin="embedded")[1] == "A second one."
+    (folder / "SKILL.md").unlink()
+    with pytest.raises(SkillError):
+        read_skill(folder, root=folder.parent, origin="embedded")
+
+
+def test_one_of_a_workspace_is_looked_at_each_time(workspace: Path, tmp_path: Path) -> None:
+    folder = write(workspace, "skills/a")
+    read_skill(folder, root=workspace)
+    (workspace / "skills").rename(tmp_path / "elsewhere")
+    (workspace / "skills").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(SkillError):  # the same file, of which nothing has changed
+        read_skill(folder, root=workspace)

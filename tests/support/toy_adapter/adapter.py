@@ -25,7 +25,8 @@ from holaboss_runtime.harness.contract import (
     RunResult,
     WireProtocol,
 )
-from holaboss_runtime.harness.registry import Adapter, HarnessOptions
+from holaboss_runtime.harness.options import HarnessOptions
+from holaboss_runtime.harness.registry import Adapter
 from holaboss_runtime.harness.services import HostAskError
 from holaboss_runtime.harness.toolbox import Caller, Toolbox
 from holaboss_runtime.permissions.decide import decide

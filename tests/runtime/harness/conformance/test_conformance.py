@@ -20,13 +20,14 @@ from holaboss_runtime.harness.contract import (
     RunPackage,
     RunResult,
 )
-from holaboss_runtime.harness.registry import HARNESSES, HarnessOptions, HarnessRegistry
+from holaboss_runtime.harness.options import HarnessOptions
+from holaboss_runtime.harness.registry import HARNESSES, HarnessRegistry
 from holaboss_runtime.harness.services import HostAskError
 from holaboss_runtime.harness.toolbox import Caller, ToolAnswer, Toolbox, ToolboxTool
 from tests.runtime.harness.asking import decide, policy
 from tests.runtime.harness.conformance.drivers import Call, Driver, Fail, NativeDriver, Say, Stall, ToyDriver
 from tests.runtime.harness.conftest import Cancel, open_harness
-from tests.support.processes import descendants
+from tests.support.processes import PATIENCE_S, descendants
 from tests.support.scripted_provider import ScriptedProvider
 from tests.support.toy_adapter.adapter import ADAPTER, ToyHarness
 
@@ -74,7 +75,7 @@ def driver(opened: Any, provider: ScriptedProvider, workspace: Path) -> Driver:
 
 
 async def run(driver: Driver, package: RunPackage, cancel: Cancel | None = None) -> list[RunnerEvent]:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         return [event async for event in driver.harness.run(package, cancel or Cancel())]
 
 
@@ -172,7 +173,7 @@ async def test_a_failure_is_an_event(driver: Driver) -> None:
 
 async def test_a_run_that_is_stopped_ends_as_paused_with_what_it_said(driver: Driver) -> None:
     cancel, events = Cancel(), list[RunnerEvent]()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         async for event in driver.harness.run(driver.package(Say("I wait."), Stall()), cancel):
             events.append(event)
             if event.event_type == RunEvent.OUTPUT_DELTA:
