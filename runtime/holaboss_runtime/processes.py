@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import os
+import select
 import signal
 import sys
 import threading
@@ -32,6 +33,12 @@ _PASSED_ON = (
 )  # fmt: skip
 _PR_SET_PDEATHSIG = 1
 _PF_EXITING = 0x4
+_PF_KTHREAD = 0x200000
+_STATE, _PARENT, _FLAGS, _START, _ENVIRONMENT = 0, 1, 6, 19, slice(47, 49)
+"""Where these are in what `_stat` returns; the environment is where it begins and ends in memory."""
+_UNKNOWN = "0"
+_BECOMING_S = 0.001
+_DYING_S = 5.0
 _PR_SET_CHILD_SUBREAPER = 36
 _unclaimed: dict[tuple[int, str], float] = {}  # dead children by pid and start, and since when they were seen
 _collecting = threading.Lock()
@@ -141,11 +148,8 @@ def is_ending(pid: int) -> bool:
     """
     if not sys.platform.startswith("linux"):
         return False
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return True
-    return bool(int(fields[6]) & _PF_EXITING)
+    fields = _stat(pid)
+    return fields is None or bool(int(fields[_FLAGS]) & _PF_EXITING)
 
 
 def end_marked(owner: str) -> None:
@@ -162,7 +166,7 @@ def end_marked(owner: str) -> None:
 
 def sweep(owner: str | None = None, also: Collection[int] = ()) -> None:
     """Kill and reap every descendant of this process, or only those whose owner mark starts with `owner` and those
-    in `also`.
+    in `also`. Those that were dying already are waited for, so that nothing of them is left when this returns.
 
     Without `owner` it also reaps children somebody else may be waiting for: only for a process about to exit.
     """
@@ -175,6 +179,7 @@ def sweep(owner: str | None = None, also: Collection[int] = ()) -> None:
                 os.kill(pid, signal.SIGKILL)
         for pid in targets:
             _reap(pid)
+    _wait_for_the_dying()
     collect_adopted()
 
 
@@ -202,9 +207,9 @@ def _dead_children() -> Iterator[tuple[int, str, bool]]:
     for listed in Path("/proc/self/task").glob("*/children"):
         with suppress(OSError):
             for pid in map(int, listed.read_text().split()):
-                fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-                if fields[0] == "Z":
-                    yield pid, fields[19], _is_foreign(pid)
+                fields = _stat(pid)
+                if fields is not None and fields[_STATE] == "Z":
+                    yield pid, fields[_START], _is_foreign(pid)
 
 
 def _is_foreign(pid: int) -> bool:
@@ -219,12 +224,43 @@ def _reap(pid: int) -> None:
         os.waitpid(pid, 0)
 
 
+def _wait_for_the_dying() -> None:
+    """Wait for the descendants that are on their way out, and no longer than `_DYING_S`: they run nothing any more and
+    bear no mark, but still hold files, and memory."""
+    deadline = time.monotonic() + _DYING_S
+    for pid in filter(is_ending, descendants()):
+        with suppress(OSError):  # it is gone
+            handle = os.pidfd_open(pid)
+            try:
+                poll = select.poll()
+                poll.register(handle, select.POLLIN)
+                poll.poll(max(0.0, deadline - time.monotonic()) * 1000)
+            finally:
+                os.close(handle)
+
+
 def _is_owned(pid: int, owner: str) -> bool:
-    try:
-        environment = Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:
-        return False
+    environment = _environment(pid)
     return any(entry.startswith(f"{OWNER_VARIABLE}={owner}".encode()) for entry in environment.split(b"\0"))
+
+
+def _environment(pid: int) -> bytes:
+    """What a process was started with. One that is just becoming another program has none for a moment, in which it
+    must not be overlooked; of one that is ending, or somebody else's, there is nothing to know."""
+    place = ["", _UNKNOWN]
+    for _ in range(SWEEP_ROUNDS):
+        try:
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:
+            break
+        fields = _stat(pid)
+        if environment or fields is None or int(fields[_FLAGS]) & (_PF_EXITING | _PF_KTHREAD):
+            return environment
+        before, place = place, fields[_ENVIRONMENT]
+        if place == before and place[1] != _UNKNOWN:
+            break  # it settled, and really has none
+        time.sleep(_BECOMING_S)
+    return b""
 
 
 def _processes() -> list[tuple[int, int]]:
@@ -235,13 +271,19 @@ def _processes() -> list[tuple[int, int]]:
     for entry in os.scandir("/proc"):
         if not entry.name.isdigit():
             continue
-        try:
-            stat = Path(entry.path, "stat").read_text(errors="replace")
-        except OSError:
-            continue
-        parent = stat.rpartition(")")[2].split()[1]  # the name before it may contain anything
-        found.append((int(entry.name), int(parent)))
+        fields = _stat(int(entry.name))
+        if fields is not None:
+            found.append((int(entry.name), int(fields[_PARENT])))
     return found
+
+
+def _stat(pid: int) -> list[str] | None:
+    """The line `/proc` has on a process, from its state on; None when it is gone."""
+    try:
+        line = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return None
+    return line.rpartition(")")[2].split()  # the name before it may contain anything
 
 
 def _prctl(option: int, value: int) -> bool:

@@ -18,17 +18,13 @@ from holaboss_runtime.harness.contract import RunnerEvent
 from holaboss_runtime.harness.frames import HostEvent, RunStart, encode
 from holaboss_runtime.harness.host.pipes import FrameWriter
 from holaboss_runtime.processes import (
-    OWNER_VARIABLE,
-    become_subreaper,
     child_environment,
     is_ending,
-    owner_of,
     self_command,
-    sweep,
     terminate_group,
 )
 from tests.runtime.harness.conftest import KEY, BuildPackage, sleepers
-from tests.support.processes import PATIENCE_S, descendants, is_running, wait_until_gone
+from tests.support.processes import PATIENCE_S, wait_until_gone
 from tests.support.scripted_provider import ScriptedProvider, call
 
 pytestmark = pytest.mark.anyio
@@ -167,23 +163,6 @@ async def test_a_group_that_ignores_a_request_is_killed() -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a subreaper")
-async def test_a_sweep_takes_what_bears_the_mark_and_nothing_else() -> None:
-    become_subreaper()
-    mark = f"{owner_of(os.getpid())}1."
-    marked = {OWNER_VARIABLE: mark, "PATH": os.environ["PATH"]}
-    fled = await asyncio.create_subprocess_exec("sh", "-c", "setsid sleep 1000 &", env=marked)
-    await fled.wait()
-    other = await asyncio.create_subprocess_exec(
-        "sleep", "1000", env={**marked, OWNER_VARIABLE: f"{mark[:-1]}1."}
-    )
-    await sleepers(os.getpid(), 2)
-    await asyncio.to_thread(sweep, mark)
-    assert [process.pid for process in descendants(os.getpid())] == [other.pid]
-    assert is_running(other.pid)
-    other.kill()
-    await other.wait()
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
 def test_a_process_that_is_ending_is_known_before_anybody_collects_it() -> None:
     with subprocess.Popen(["/bin/sleep", "1000"]) as process:

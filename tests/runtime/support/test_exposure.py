@@ -41,8 +41,13 @@ def test_files_that_come_and_go_while_they_are_looked_at(tmp_path: Path) -> None
 
 def test_a_process_that_has_ended_exposes_nothing() -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", "input()", MARKER], stdin=subprocess.PIPE, env=os.environ | {"KEY": MARKER}
+        [sys.executable, "-c", "print(flush=True); input()", MARKER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | {"KEY": MARKER},
     ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()  # until then there may be neither to look at
         assert carries(process.pid, MARKER) == ["argv", "environment"]
         process.communicate(b"\n")
     assert carries(process.pid, MARKER) == []
