@@ -23,8 +23,8 @@ from tests.support.strictness import (
     no_unexpected_logs,
 )
 
-# How long an example takes says something about the machine, not about us. Examples stay random, so each run looks
-# at new ones.
+# How long an example takes says something about the machine, not about us. Each run looks at new examples, unless it is
+# told a seed.
 settings.register_profile(
     "holaboss", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
