@@ -18,6 +18,7 @@ PROCESS_OWNERS = {
 }
 # A file lock of another process has no signal. Both wait where there is no loop: before there is one, or in a thread.
 WAITS_OFF_THE_LOOP = {
+    "runtime/holaboss_runtime/processes.py",
     "runtime/holaboss_runtime/root_lock.py",
     "runtime/holaboss_runtime/sessions/projections/tree_lock.py",
 }
