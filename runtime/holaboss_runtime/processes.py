@@ -37,6 +37,10 @@ _PF_KTHREAD = 0x200000
 _STATE, _PARENT, _FLAGS, _START, _ENVIRONMENT = 0, 1, 6, 19, slice(47, 49)
 """Where these are in what `_stat` returns; the environment is where it begins and ends in memory."""
 _UNKNOWN = "0"
+_PENDING = ("SigPnd:", "ShdPnd:")
+_KILLED = 1 << 8
+"""SIGKILL among the signals that wait for a process."""
+
 _BECOMING_S = 0.001
 _DYING_S = 5.0
 _PR_SET_CHILD_SUBREAPER = 36
@@ -228,7 +232,7 @@ def _wait_for_the_dying() -> None:
     """Wait for the descendants that are on their way out, and no longer than `_DYING_S`: they run nothing any more and
     bear no mark, but still hold files, and memory."""
     deadline = time.monotonic() + _DYING_S
-    for pid in filter(is_ending, descendants()):
+    for pid in filter(_is_dying, descendants()):
         with suppress(OSError):  # it is gone
             handle = os.pidfd_open(pid)
             try:
@@ -239,6 +243,19 @@ def _wait_for_the_dying() -> None:
                 os.close(handle)
 
 
+def _is_dying(pid: int) -> bool:
+    """Also whether it was killed and has not come to hear of it: it runs nothing any more then, but begins to exit only
+    when the machine gives it its next turn."""
+    if is_ending(pid):
+        return True
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(errors="replace")
+    except OSError:
+        return True
+    pending = (line.partition(":")[2] for line in status.splitlines() if line.startswith(_PENDING))
+    return any(int(signals, 16) & _KILLED for signals in pending)
+
+
 def _is_owned(pid: int, owner: str) -> bool:
     environment = _environment(pid)
     return any(entry.startswith(f"{OWNER_VARIABLE}={owner}".encode()) for entry in environment.split(b"\0"))
@@ -247,8 +264,8 @@ def _is_owned(pid: int, owner: str) -> bool:
 def _environment(pid: int) -> bytes:
     """What a process was started with. One that is just becoming another program has none for a moment, in which it
     must not be overlooked; of one that is ending, or somebody else's, there is nothing to know."""
-    place = ["", _UNKNOWN]
-    for _ in range(SWEEP_ROUNDS):
+    place, deadline = ["", _UNKNOWN], time.monotonic() + _DYING_S
+    while time.monotonic() < deadline:
         try:
             environment = Path(f"/proc/{pid}/environ").read_bytes()
         except OSError:

@@ -67,10 +67,18 @@ def is_running(pid: int) -> bool:
     return process is not None and process.state not in "ZX"
 
 
-def wait_for_commands(pid: int, words: str, count: int = 1, timeout_s: float = PATIENCE_S) -> list[int]:
-    """The processes below `pid` with `words` in their command, once there are `count`; `/proc` can only be polled."""
+def wait_for_commands(
+    pid: int, words: str, count: int = 1, timeout_s: float = PATIENCE_S, *, exactly: bool = False
+) -> list[int]:
+    """The processes below `pid` with `words` in their command (or as their whole command), once there are `count`;
+    `/proc` can only be polled."""
+
+    def named() -> list[int]:
+        commands = ((child.pid, child.command) for child in descendants(pid))
+        return [child for child, command in commands if (words == command if exactly else words in command)]
+
     deadline = time.monotonic() + timeout_s
-    while len(found := [child.pid for child in descendants(pid) if words in child.command]) < count:
+    while len(found := named()) < count:
         if time.monotonic() > deadline:
             raise TimeoutError(f"{len(found)} of {count} processes with {words!r} appeared")
         time.sleep(0.01)

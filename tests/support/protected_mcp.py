@@ -13,6 +13,7 @@ from mcp.server.mcpserver import MCPServer
 from pydantic import AnyHttpUrl
 
 from tests.support.authorization_server import AuthorizationServer
+from tests.support.processes import PATIENCE_S
 
 
 class ProtectedMcp:
@@ -38,13 +39,13 @@ class ProtectedMcp:
 
     def __enter__(self) -> ProtectedMcp:
         self._thread.start()
-        self._started.wait(20)
+        assert self._started.wait(PATIENCE_S), "the server was not started"
         return self
 
     def __exit__(self, *exc: object) -> None:
         assert self._server is not None
         self._server.should_exit = True
-        self._thread.join(30)
+        self._thread.join(PATIENCE_S)
 
     def _run(self) -> None:
         asyncio.run(self._serve())

@@ -21,7 +21,7 @@ from typing import cast
 
 import pytest
 
-from tests.support.processes import descendants, has_children, wait_until_gone
+from tests.support.processes import PATIENCE_S, descendants, has_children, wait_until_gone
 
 FOREIGN_VARIABLES = (
     "HOLABOSS_",
@@ -45,7 +45,8 @@ POOL_THREADS = ("asyncio_", "AnyIO worker thread")
 """Threads of an executor live as long as their loop, which may belong to a wider fixture than the test."""
 
 FEW_MODULES = 20
-GRACE_S = 5.0
+GRACE_S = PATIENCE_S
+"""For what is about to end by itself: an executor whose server was killed may be starting, which takes seconds."""
 
 
 class NetworkUseError(AssertionError):

@@ -22,6 +22,7 @@ from holaboss_runtime.containment.view import View
 from holaboss_runtime.harness.host.commands import CommandResult, CommandRunner
 from holaboss_runtime.permissions.model import ContainmentDemand
 from holaboss_runtime.processes import become_subreaper
+from tests.support.processes import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -187,7 +188,7 @@ async def test_there_is_no_way_around_the_proxy(
 async def test_names_are_known_outside_only(contained: Containment, tmp_path: Path) -> None:
     """`localhost` is this machine, outside and inside, and is only reached outside when it is listed."""
     inside = "(python3 -m http.server 8080 >/dev/null 2>&1) & "
-    wait = "for i in $(seq 100); do curl -s -o /dev/null http://localhost:8080/ && break; sleep 0.05; done; "
+    wait = "for i in $(seq 1000); do curl -s -o /dev/null http://localhost:8080/ && break; sleep 0.05; done; "
     result = await run(
         contained, tmp_path / "folder", inside + wait + "curl -s http://localhost:8080/ | head -c 9"
     )
@@ -203,7 +204,7 @@ async def test_a_list_of_nobody_is_no_network(contained: Containment, tmp_path: 
 
 
 async def test_two_commands_do_not_see_each_other(contained: Containment, tmp_path: Path) -> None:
-    listening = "touch started; timeout 5 python3 -m http.server 8080 >/dev/null 2>&1"
+    listening = "touch started; timeout 100 python3 -m http.server 8080 >/dev/null 2>&1"
     runner = CommandRunner(contained, lambda pgid, alive: None)
     demand = ContainmentDemand(required=True, network="listed", hosts=["example.org"])
     folder = tmp_path / "folder"
@@ -227,9 +228,12 @@ async def test_a_signal_of_a_closed_pipe_ends_a_command(contained: Containment, 
 
 async def test_cancelling_leaves_nothing(contained: Containment, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
-    with anyio.move_on_after(0.5):
-        await run(contained, folder, "touch started; sleep 1000 & setsid sleep 1000")
-    assert (folder / "started").exists()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run, contained, folder, "touch started; sleep 1000 & setsid sleep 1000")
+        with anyio.fail_after(PATIENCE_S):
+            while not (folder / "started").exists():  # noqa: ASYNC110 - another program makes it
+                await anyio.sleep(0.01)
+        tasks.cancel_scope.cancel()
     assert [path.name for path in folder.iterdir()] == ["started"], "placeholders are gone as well"
 
 

@@ -42,7 +42,7 @@ def running() -> Generator[Child]:
             yield Child(process, client)
         process.stdin.close()
         try:
-            assert process.wait(30) == 0
+            assert process.wait(PATIENCE_S) == 0
         finally:
             process.kill()
 

@@ -202,4 +202,4 @@ def test_notices_a_client_that_leaves(provider: ScriptedProvider) -> None:
         next(chunks)
         (request,) = provider.wait_for_requests(1)
         assert not request.gone.is_set()
-    assert request.gone.wait(30)
+    assert request.gone.wait(PATIENCE_S)

@@ -192,9 +192,10 @@ async def test_headers_stay_with_the_address_they_were_given_for(kept: Kept, wor
 
         with HttpServer(lead_away) as server:
             headers = {"X-Api-Key": "key-of-the-person"}
-            given = remote("far", f"{server.url}/mcp", headers=headers, timeout_s=5)
+            given = remote("far", f"{server.url}/mcp", headers=headers, timeout_s=30)
             async with hand(kept, workspace, given) as use:
                 assert [tool for tool in use.tools if tool.startswith("mcp__")] == []
+            await kept.until("far", "failed")  # it is tried again after a pause
             report = await kept.report("far")
     assert report["state"] == "failed"
     assert "not followed" in report["last_error"]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from holaboss_runtime.containment.holding import Containment
+from holaboss_runtime.harness import native
 from holaboss_runtime.harness.contract import ModelClient, Mount, RunnerEvent, RunPackage, WireProtocol
 from holaboss_runtime.harness.host.commands import CommandRunner
 from holaboss_runtime.harness.host.sandbox import LocalSandbox
@@ -50,6 +51,12 @@ class Listener:
         return [event async for event in self.harness.run(package, cancel or Cancel())]
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is being stopped gets its time on a busy machine, too: a host must not be killed for it."""
+    monkeypatch.setattr(native, "CANCEL_S", PATIENCE_S)
+
+
 @pytest.fixture(scope="module")
 async def harness(anyio_backend: str) -> AsyncIterator[NativeHarness]:
     async with open_harness() as opened:
@@ -74,8 +81,8 @@ async def warm(harness: NativeHarness) -> None:
 
 
 async def sleepers(pid: int, count: int) -> list[int]:
-    """All processes below `pid`, once `count` of them are `sleep 1000`."""
-    await asyncio.to_thread(wait_for_commands, pid, "sleep 1000", count)
+    """All processes below `pid`, once `count` of them are `sleep 1000` itself, and not the shells that start it."""
+    await asyncio.to_thread(wait_for_commands, pid, "sleep 1000", count, exactly=True)
     return [process.pid for process in descendants(pid)]
 
 

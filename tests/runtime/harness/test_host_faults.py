@@ -10,6 +10,7 @@ import pytest
 from holaboss_client.events import RunEvent
 from holaboss_runtime.harness.contract import ModelClient, RunLimits, WireProtocol
 from tests.runtime.harness.conftest import KEY, BuildPackage, Listener
+from tests.support.processes import PATIENCE_S
 from tests.support.scripted_provider import Answer, Cut, Reply, ScriptedProvider, call, say
 
 pytestmark = pytest.mark.anyio
@@ -82,7 +83,8 @@ async def test_broken_streams(
     retryable: bool,
 ) -> None:
     provider.enqueue(Answer(say("one two three four five"), cut=cut, after=after))
-    payload = await failure(listener, package(protocol=protocol, limits=RunLimits(idle_s=0.3)))
+    idle_s = 0.3 if cut == "silence" else PATIENCE_S  # a busy machine is silent for a while as well
+    payload = await failure(listener, package(protocol=protocol, limits=RunLimits(idle_s=idle_s)))
     assert payload["type"] in kinds
     assert payload["retryable"] is retryable
 

@@ -14,6 +14,7 @@ from holaboss_runtime.workspace.undo.moving import move
 from holaboss_runtime.workspace.undo.store import BusyError, UndoStore
 from tests.runtime.harness.asking import bash, calls, ending
 from tests.runtime.harness.conftest import BuildPackage, Cancel, Listener
+from tests.support.processes import PATIENCE_S
 from tests.support.scripted_provider import ScriptedProvider, ToolCall, say
 
 pytestmark = pytest.mark.anyio
@@ -99,7 +100,9 @@ async def test_what_a_cancelled_command_did_is_kept(
                 await asyncio.sleep(0)
             cancel.pull()
     assert ending(events)[0] == "paused"
-    assert changes(workspace) == {"half.txt": "created"}
+    async with asyncio.timeout(PATIENCE_S):  # a stop waits a moment only for what is still being recorded
+        while changes(workspace) != {"half.txt": "created"}:
+            await asyncio.sleep(0.01)
     assert undo(workspace) == ["half.txt"]
 
 

@@ -57,3 +57,24 @@ def test_what_was_dying_already_is_waited_for() -> None:
         process.kill()  # giving so much memory back takes it a while
         sweep("a mark that nobody bears")
         assert not is_running(process.pid)
+
+
+def test_what_was_killed_and_had_no_turn_since_is_waited_for() -> None:
+    """On a busy machine: it has not even begun to exit then."""
+    core = min(os.sched_getaffinity(0))
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+        try:
+            os.sched_setaffinity(busy.pid, {core})
+            left = [_is_left_by_a_sweep_that_finds_it_waiting_for(core) for _ in range(5)]
+        finally:
+            busy.kill()
+    assert not any(left)
+
+
+def _is_left_by_a_sweep_that_finds_it_waiting_for(core: int) -> bool:
+    with subprocess.Popen(["sleep", "1000"]) as process:
+        os.setpriority(os.PRIO_PROCESS, process.pid, 19)
+        os.sched_setaffinity(process.pid, {core})
+        process.kill()
+        sweep("a mark that nobody bears")
+        return is_running(process.pid)

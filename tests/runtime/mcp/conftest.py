@@ -13,6 +13,9 @@ import pytest
 
 from holaboss_runtime.harness.contract import McpServer, McpServerConfig, McpToolRef
 from holaboss_runtime.harness.host.asks import Asks
+from holaboss_runtime.harness.host.mcp import child as child_module
+from holaboss_runtime.harness.host.mcp import server as server_module
+from holaboss_runtime.harness.host.mcp import servers as servers_module
 from holaboss_runtime.harness.host.mcp.server import ServerConnection
 from holaboss_runtime.harness.host.mcp.servers import McpServers
 from tests.project.repository import ROOT
@@ -74,11 +77,16 @@ class Kept:
 
 @asynccontextmanager
 async def kept_servers(**options: Any) -> AsyncGenerator[Kept]:
-    kept = Kept(**options)
-    try:
-        yield kept
-    finally:
-        await kept.servers.close()
+    """They may take their time to start and to end: a busy machine must not make other sentences of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(server_module, "LONGEST_WAIT_S", PATIENCE_S)
+        patch.setattr(servers_module, "LONGEST_WAIT_S", PATIENCE_S)
+        patch.setattr(child_module, "_GOING_S", PATIENCE_S)
+        kept = Kept(**options)
+        try:
+            yield kept
+        finally:
+            await kept.servers.close()
 
 
 @pytest.fixture

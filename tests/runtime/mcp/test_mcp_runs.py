@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 from holaboss_client.events import RunEvent
+from holaboss_runtime.harness import native
 from holaboss_runtime.harness.contract import McpServer, RunnerEvent, RunPackage
 from holaboss_runtime.harness.native import NativeHarness
 from holaboss_runtime.harness.services import HostServices
 from holaboss_runtime.permissions.model import PermissionPolicy, PermissionRule
 from tests.runtime.harness.asking import answers_sent, calls, decide, ending, history, told, waiting
-from tests.runtime.harness.conftest import Cancel, host_pid, open_harness
+from tests.runtime.harness.conftest import Cancel, host_pid, open_harness, sleepers
 from tests.runtime.mcp.conftest import bad, installed, local, ref
 from tests.runtime.mcp.rig import package_of
 from tests.support.processes import PATIENCE_S, descendants, wait_until_gone
@@ -32,6 +33,11 @@ pytestmark = pytest.mark.anyio
 async def harness(anyio_backend: str) -> AsyncIterator[NativeHarness]:
     async with open_harness(services=listening()) as opened:
         yield opened
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "CANCEL_S", PATIENCE_S)
 
 
 @pytest.fixture(autouse=True)
@@ -214,7 +220,7 @@ async def test_a_killed_host_leaves_no_server_behind(
     async with open_harness(services=listening()) as harness:
         package = package_of(folder, bad("grandchildren"), *real, provider=provider)
         assert ending(await run(harness, package))[0] == "success"
-        started = [process.pid for process in descendants(host_pid(harness))]
+        started = await sleepers(host_pid(harness), 3)
         assert len(started) >= 5
         os.kill(host_pid(harness), signal.SIGKILL)
         assert await asyncio.to_thread(wait_until_gone, started) == []

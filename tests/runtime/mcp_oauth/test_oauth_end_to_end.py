@@ -96,7 +96,7 @@ async def open_desk(runtime: RuntimeProcess, provider: ScriptedProvider, url: st
     workspace = await client.create_workspace(CreateWorkspace(name="w"))
     plan = (
         "agents: {id: workspace.general}\n"
-        f"mcp_registry:\n  servers:\n    protected: {{type: remote, url: '{url}', timeout_ms: 5000}}\n"
+        f"mcp_registry:\n  servers:\n    protected: {{type: remote, url: '{url}', timeout_ms: 60000}}\n"
     )
     current = await client.file(workspace.id, "workspace.yaml")
     await client.put_file(workspace.id, "workspace.yaml", plan.encode(), expected_sha256=current.sha256)
@@ -123,7 +123,7 @@ async def test_from_the_first_refusal_to_a_revoked_token(
         desk = await open_desk(runtime, provider, server.url)
         assert (await desk.server()).state == "idle"
         await desk.client.connect_mcp_server(desk.workspace_id, "protected")
-        assert (await desk.server()).state == "needs_authorization"
+        await desk.reach("needs_authorization")
         assert issuer.requests == []  # nobody asked for an authorization yet
 
         start = await desk.client.authorize_mcp_server(desk.workspace_id, "protected")
@@ -153,8 +153,7 @@ async def test_from_the_first_refusal_to_a_revoked_token(
 
         issuer.revoke_all()
         await desk.client.restart_mcp_server(desk.workspace_id, "protected")
-        refused = await desk.server()
-        assert refused.state == "needs_authorization"
+        refused = await desk.reach("needs_authorization")
         assert refused.authorization is not None
         assert not refused.authorization.authorized
         assert server.calls == 2
@@ -196,7 +195,7 @@ async def test_at_the_next_start_the_keychain_is_enough(
         client = runtime.client()
         again = Desk(client, provider, desk.workspace_id)
         await client.connect_mcp_server(desk.workspace_id, "protected")
-        assert (await again.server()).state == "needs_authorization"
+        await again.reach("needs_authorization")
         (missing,) = (await client.stored_secrets()).missing
         await client.put_stored_secret(missing, desk.keychain[missing])
         await again.reach("ready")

@@ -16,9 +16,11 @@ from holaboss_runtime.harness.contract import McpServer
 from holaboss_runtime.harness.frames import HostAnswer, HostAsk
 from holaboss_runtime.harness.host.asks import Asks
 from holaboss_runtime.harness.host.mcp.oauth import Authorizations, secret_name
+from holaboss_runtime.harness.host.mcp.redirect import OneShotRedirect
 from tests.runtime.mcp_oauth.secrets_in_memory import RuntimeEnd, remote
 from tests.support.authorization_server import AuthorizationServer
 from tests.support.http_server import HttpServer, Request, Wire
+from tests.support.ports import free_port
 from tests.support.processes import PATIENCE_S
 from tests.support.protected_mcp import ProtectedMcp
 
@@ -189,7 +191,15 @@ async def test_revoked_means_that_a_person_is_needed_again(
     issuer: AuthorizationServer,
     browser: httpx.AsyncClient,
     runtime_end: RuntimeEnd,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    async def open_on(preferred_port: int | None = None) -> OneShotRedirect:
+        return await opened(preferred_port or free_port())
+
+    opened = OneShotRedirect.open
+    monkeypatch.setattr(
+        OneShotRedirect, "open", open_on
+    )  # the system may give any of its own ports away meanwhile
     config = remote(server.url)
     await authorize(asks, config, browser)
     issuer.revoke_all()

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -33,12 +34,12 @@ def _state(pid: int) -> str:
 
 
 def _dead(pid: int) -> list[int]:
-    """The dead below a process."""
-    children = [
-        int(child)
-        for listed in Path(f"/proc/{pid}/task").glob("*/children")
-        for child in listed.read_text("utf-8").split()
-    ]
+    """The dead below a process. Threads and processes come and go while they are looked at."""
+    children = list[int]()
+    with suppress(OSError):
+        for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+            with suppress(OSError):
+                children += map(int, listed.read_text("utf-8").split())
     return [child for child in children if _state(child) == "Z"] + [
         dead for child in children for dead in _dead(child)
     ]

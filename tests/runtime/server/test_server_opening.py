@@ -30,7 +30,10 @@ server._load = held
 sys.exit(server.serve())
 """
 
-STOPPED_EARLY = HELD.replace("sys.exit(", "server._compose = None  # to call it would be an error\nsys.exit(")
+PATIENT = f"server.BACKSTOP_S = {PATIENCE_S}  # loading counts, and takes a busy machine its time\n"
+STOPPED_EARLY = HELD.replace(
+    "sys.exit(", f"server._compose = None  # to call it would be an error\n{PATIENT}sys.exit("
+)
 
 BROKEN = """
 import sys

@@ -25,7 +25,9 @@ CASES = {
 HEADER = """
 import asyncio, logging, os, pathlib, socket, subprocess, threading, warnings
 import pytest
+from tests.support import strictness
 
+strictness.GRACE_S = 2.0
 HOLD, HELD = threading.Event(), []
 
 async def forget():

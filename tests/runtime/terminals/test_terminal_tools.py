@@ -58,14 +58,16 @@ async def test_a_shell_from_start_to_close(rig: Rig, use: Call) -> None:
     ready = await use("_wait", terminal_id=terminal_id)
     assert ready.details["timed_out"] is False
 
-    sent = await use("_send_input", terminal_id=terminal_id, data="echo $((6 * 7))\n")
-    answer = await use(
-        "_wait", terminal_id=terminal_id, after_sequence=sent.details["terminal"]["last_event_seq"] - 1
-    )
-    if "42" not in answer.text:  # the echo of what was typed came alone
-        answer = await use("_wait", terminal_id=terminal_id, after_sequence=answer.details["last_sequence"])
+    # Nothing comes after the answer: the shell reads then, and shows no prompt.
+    sent = await use("_send_input", terminal_id=terminal_id, data="echo $((6 * 7)); read -r\n")
+    last = sent.details["terminal"]["last_event_seq"] - 1
+    answer = await use("_wait", terminal_id=terminal_id, after_sequence=last)
+    while "42" not in answer.text and not answer.details["timed_out"]:  # so far only what was typed came back
+        last = answer.details["last_sequence"]
+        answer = await use("_wait", terminal_id=terminal_id, after_sequence=last)
     assert "42" in answer.text
     assert "\x1b" not in answer.text
+    await rig.until(terminal_id, "42\r\n")
 
     nothing = await use(
         "_wait",

@@ -190,7 +190,8 @@ async def test_a_hidden_password_is_not_in_the_log(rig: Rig) -> None:
 
 
 @BOTH
-async def test_a_long_text_is_typed_as_fast_as_it_is_read(rig: Rig) -> None:
+async def test_a_long_text_is_typed_as_fast_as_it_is_read(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "WRITE_S", PATIENCE_S)
     started = await rig.start("stty raw -echo; echo ready; head -c 60000 | wc -c")
     await rig.until(started.terminal_id, "ready")
     await rig.terminals.send(started.terminal_id, "x" * 60_000)
