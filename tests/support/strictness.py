@@ -21,7 +21,7 @@ from typing import cast
 
 import pytest
 
-from tests.support.processes import PATIENCE_S, descendants, has_children, wait_until_gone
+from tests.support.processes import descendants, has_children, wait_until_gone
 
 FOREIGN_VARIABLES = (
     "HOLABOSS_",
@@ -45,6 +45,7 @@ POOL_THREADS = ("asyncio_", "AnyIO worker thread")
 """Threads of an executor live as long as their loop, which may belong to a wider fixture than the test."""
 
 FEW_MODULES = 20
+GRACE_S = 5.0
 
 
 class NetworkUseError(AssertionError):
@@ -102,7 +103,7 @@ def no_leaked_threads() -> Generator[None]:
     yield
     leaked = [thread for thread in threading.enumerate() if thread not in before and _is_ours(thread)]
     for thread in leaked:
-        thread.join(timeout=PATIENCE_S)
+        thread.join(timeout=GRACE_S)
     if names := [thread.name for thread in leaked if thread.is_alive()]:
         pytest.fail(f"leaked threads: {', '.join(names)}", pytrace=False)
 
@@ -120,7 +121,7 @@ def no_leaked_children() -> Generator[None]:
     if not has_children():
         return
     left = {process.pid: process.command for process in descendants(os.getpid(), without=before)}
-    if not left or not (alive := wait_until_gone(left, timeout_s=PATIENCE_S)):
+    if not left or not (alive := wait_until_gone(left, timeout_s=GRACE_S)):
         return
     for pid in alive:
         with contextlib.suppress(ProcessLookupError):
