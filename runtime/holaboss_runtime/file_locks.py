@@ -12,12 +12,31 @@ if sys.platform == "win32":
     def lock(descriptor: int) -> None:
         """Raises `OSError` when somebody else holds it."""
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+    def is_only_looked_at(descriptor: int) -> bool:
+        """Nobody can tell a look from a lock here."""
+        return False
+
+    _look = lock
 else:
     import fcntl
 
     def lock(descriptor: int) -> None:
         """Raises `OSError` when somebody else holds it."""
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def is_only_looked_at(descriptor: int) -> bool:
+        """Whether those who keep us from the lock hold it only to see whether it is free, and let go at once."""
+        try:
+            _look(descriptor)
+        except OSError:
+            return False
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        return True
+
+    def _look(descriptor: int) -> None:
+        """Shared, so that two who look do not take each other for its holder."""
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 def is_locked(path: Path) -> bool:
@@ -27,7 +46,7 @@ def is_locked(path: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        lock(descriptor)
+        _look(descriptor)
     except OSError:
         return True
     else:

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from holaboss_runtime.file_locks import is_locked, lock
+from holaboss_runtime.file_locks import is_locked, is_only_looked_at, lock
 from holaboss_runtime.launch import StartError
 
 _TRIES, _BETWEEN_TRIES_S = 10, 0.01
+_LOOK_S = 10.0
+"""How long whoever only looks may take about it: a busy machine may stop a program in the middle of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +99,18 @@ class RootLock:
 
 def _take(descriptor: int) -> None:
     """Whoever only asks whether a server is there holds the lock for a moment, and is not one. Raises `OSError`."""
-    for _ in range(_TRIES):
+    tries, until = _TRIES, time.monotonic() + _LOOK_S
+    while True:
         try:
             lock(descriptor)
         except OSError:
+            if is_only_looked_at(descriptor) and time.monotonic() < until:
+                tries = _TRIES
+            elif (tries := tries - 1) < 0:
+                raise
             time.sleep(_BETWEEN_TRIES_S)
         else:
             return
-    lock(descriptor)
 
 
 def _places(state_folder: Path, database_path: Path) -> list[tuple[Path, Path]]:

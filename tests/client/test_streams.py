@@ -15,6 +15,7 @@ from holaboss_client import streams
 from holaboss_client.problems import ProblemError
 from holaboss_client.streams import Frame, FrameDecoder, ResumingStream
 from tests.support.http_server import HttpServer, Request, Wire
+from tests.support.ports import free_port
 from tests.support.processes import PATIENCE_S
 
 FRAMES = st.lists(
@@ -131,8 +132,7 @@ async def test_a_reset_in_the_middle_loses_and_repeats_nothing() -> None:
 @pytest.mark.usefixtures("no_delay")
 async def test_waits_for_a_server_that_is_not_there_yet() -> None:
     feed = Feed(2, [])
-    with HttpServer(feed.handle) as server:
-        port = server.port
+    port = free_port()
     http = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE_S)
     async with http:
         frames = ResumingStream(http, "/events", {}, after=None, last=frozenset({"end"})).frames()

@@ -116,7 +116,9 @@ class RuntimeProcess:
 
     def _end(self, order: Callable[[], None], timeout_s: float) -> int:
         process = self._running
-        if process.poll() is None:
+        if process.poll() is not None:
+            self._release(process)
+        else:
             family = [child.pid for child in self.descendants()]
             order()
             late = wait_until_gone([process.pid, *family], timeout_s)

@@ -6,10 +6,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+from holaboss_runtime.workspace.undo.index import Index
 from holaboss_runtime.workspace.undo.model import Turn
 from holaboss_runtime.workspace.undo.moving import Direction, Moved, move
 from holaboss_runtime.workspace.undo.recording import Recorder
 from holaboss_runtime.workspace.undo.store import UndoStore
+from tests.support.processes import PATIENCE_S
+
+
+def look_patiently(patch: pytest.MonkeyPatch) -> None:
+    """A look at a workspace may take as long as a slow machine does, and still reads everything."""
+    patch.setitem(Index.__init__.__kwdefaults__ or {}, "longest_s", PATIENCE_S)
 
 
 class Bench:

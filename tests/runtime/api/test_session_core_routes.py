@@ -15,6 +15,7 @@ from holaboss_client.client import RuntimeClient
 from holaboss_client.events import Change
 from holaboss_client.problems import ProblemError
 from holaboss_client.sessions import CreateSession
+from holaboss_runtime.sessions.wake import WakeOutcome
 from tests.runtime.sessions.core import WORKSPACE, Core
 from tests.runtime.sessions.wire import append, new_agent_session, problem_of, refused, say
 from tests.support.fake_harness import Stage
@@ -29,6 +30,18 @@ async def asks(stage: Stage) -> None:
     if decision is None:
         stage.ask("bash", {"command": "ls"})
     stage.say(decision.outcome)
+
+
+def heard(core: Core) -> asyncio.Event:
+    """Set as soon as a wake that somebody waits for has reached the worker."""
+    reached, run_now = asyncio.Event(), core.sessions.orchestrator.run_now
+
+    async def noted(session_id: str, reason: str) -> WakeOutcome:
+        reached.set()
+        return await run_now(session_id, reason)
+
+    core.sessions.orchestrator.run_now = noted  # type: ignore[method-assign]
+    return reached
 
 
 async def test_an_event_is_appended_once_and_read_back(client: RuntimeClient, core: Core) -> None:
@@ -95,7 +108,9 @@ async def test_a_wake_nobody_waits_for_answers_at_once(client: RuntimeClient, co
     again = await client.wake(session)
     assert (again.executed, again.skipped, again.status) == (False, None, "running")
     assert again.wake_id is not None
+    reached = heard(core)
     waiting = asyncio.create_task(client.wake(session, wait=True))
+    await reached.wait()
     release.set()
     finished = await waiting
     assert (finished.wake_id, finished.result) == (again.wake_id, "success")
@@ -122,8 +137,11 @@ async def test_a_client_that_goes_away_does_not_stop_its_run(
         await core.until(lambda: core.harness.running == 1)
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
+    reached = heard(core)
+    waiting = asyncio.create_task(client.wake(session, wait=True))
+    await reached.wait()
     release.set()
-    report = await client.wake(session, wait=True)
+    report = await waiting
     assert (report.result, report.response) == ("success", "done all the same")
 
 

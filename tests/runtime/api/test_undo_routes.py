@@ -21,8 +21,14 @@ from holaboss_runtime.workspace.undo.model import Turn
 from holaboss_runtime.workspace.undo.recording import Recorder
 from tests.runtime.api.conftest import Reply
 from tests.support.server import RuntimeProcess
+from tests.support.undo_bench import look_patiently
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(autouse=True)
+def patient_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    look_patiently(monkeypatch)
 
 
 @pytest.fixture

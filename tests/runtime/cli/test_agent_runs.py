@@ -15,6 +15,8 @@ from holaboss_client.sessions import QueueRequest
 from holaboss_client.workspaces import CreateWorkspace
 from holaboss_runtime.cli.agent.looping import SERVER_RUNS
 from holaboss_runtime.cli.agent.runs import GOES_ON, SERVER_GONE
+from holaboss_runtime.store.clock import from_now
+from holaboss_runtime.store.database import Database
 from tests.runtime.cli.agent_shell import Shell, use_provider
 from tests.support.scripted_provider import Answer, Gate, ScriptedProvider, say
 from tests.support.server import RuntimeProcess
@@ -149,12 +151,20 @@ def test_a_custom_tool_is_answered_from_a_shell(shell: Shell) -> None:
     assert "pendingCustomTool" not in after.out
 
 
-def test_a_delayed_wake_fires_under_the_orchestrator(shell: Shell) -> None:
-    session = shell.session("alpha", "Please check again in 1 seconds.")
+def fall_due_soon(shell: Shell) -> None:
+    """Let most of the time pass that a wake waits for: in a second, so that whoever watches for it has to wait."""
+    database = Database.open(shell.folder / ".openboa" / "state" / "runtime.db")
+    database.execute("UPDATE session_wakes SET due_at = ?", (from_now(1),))
+    database.close()
 
-    now, watched = shell.many(
-        ["agent", "orchestrator", "--agent", "alpha", "--stop-when-idle"],
-        ["agent", "orchestrator", "--name=alpha", "--watch", "--log", "--max-cycles", "1"],
+
+def test_a_delayed_wake_fires_under_the_orchestrator(shell: Shell) -> None:
+    session = shell.session("alpha", "Please check again in 3600 seconds.")
+
+    (now,) = shell.many(["agent", "orchestrator", "--agent", "alpha", "--stop-when-idle"])
+    fall_due_soon(shell)
+    (watched,) = shell.many(
+        ["agent", "orchestrator", "--name=alpha", "--watch", "--log", "--max-cycles", "1"]
     )
     assert (now.code, now.field("executed"), now.field("stopReason")) == (0, "1", "idle"), now.err
     assert (watched.code, watched.field("executed")) == (0, "1"), watched.err
@@ -219,7 +229,7 @@ def test_a_failed_run_exits_2(asking: Shell, provider: ScriptedProvider) -> None
 
 def test_a_retry_is_said_and_waits(asking: Shell, provider: ScriptedProvider) -> None:
     session = asking.session("alpha", "hello")
-    provider.enqueue(Answer(status=503, message="Too busy.", retry_after="20"))
+    provider.enqueue(Answer(status=503, message="Too busy.", retry_after="250"))
 
     once, again, loop = asking.many(
         ["agent", "wake", session],
@@ -270,6 +280,9 @@ async def test_a_desktop_session_and_an_agent_session_take_both(
         async with runtime.client() as client:
             workspace = await client.create_workspace(CreateWorkspace(name="bench"))
             first = await client.queue(QueueRequest(workspace_id=workspace.id, text="hello"))
+            # A run that is under way is the one that a wake is answered with.
+            stream = client.output_stream(workspace.id, first.session_id, stop_on_terminal=True)
+            assert [event async for event in stream if event is not None][-1].event_type == "run_completed"
             sent, woken = shell.many(
                 [
                     "agent",

@@ -162,7 +162,7 @@ def test_a_stopped_run_says_so(shell: Shell) -> None:
     process = subprocess.Popen(
         [*COMMAND, "agent", "wake", session_id],
         cwd=shell.folder,
-        env={**shell._environment, "HOLABOSS_DEMO_PACE_MS": "200"},  # pyright: ignore[reportPrivateUsage]
+        env={**shell._environment, "HOLABOSS_DEMO_PACE_MS": "600000"},  # pyright: ignore[reportPrivateUsage]
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -78,7 +78,9 @@ def test_a_file_that_becomes_corrupt_leaves_the_last_good_settings_in_use(path: 
     assert file.read() == {"a": 1}
     assert path.read_text() == '{"a": 2,'
     assert "last good settings" in file.notices[0]
-    path.write_text('{"a": 2}')
+    path.write_text(
+        '{"a": 2 }'
+    )  # also of another length: not every system has times fine enough to tell the two
     assert (file.read(), file.notices) == ({"a": 2}, [])
     path.write_text("{ oh")
     file.read()

@@ -22,6 +22,11 @@ pytestmark = pytest.mark.anyio
 KEY = "sk-good-key-0123"
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "LIMIT_S", PATIENCE_S)
+
+
 async def tried(
     make: Made, kind: ProviderKind, base_url: str, *, key: str = KEY, model: str | None = None
 ) -> ProviderTest:

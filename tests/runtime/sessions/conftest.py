@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from holaboss_runtime.sessions import subagent_reports
 from tests.runtime.sessions.core import Core, running_core
-from tests.runtime.sessions.subagent_office import Office
+from tests.runtime.sessions.subagent_office import TOGETHER_S, Office
 
 
 @pytest.fixture
@@ -18,6 +19,7 @@ async def core(tmp_path: Path) -> AsyncIterator[Core]:
 
 
 @pytest.fixture
-async def office(tmp_path: Path) -> AsyncIterator[Office]:
+async def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Office]:
+    monkeypatch.setattr(subagent_reports, "COALESCE_S", TOGETHER_S)
     async with running_core(tmp_path, concurrency=20) as core:
         yield Office(core)

@@ -28,11 +28,11 @@ from holaboss_runtime.store.pending_actions import CUSTOM_TOOL, TOOL_CONFIRMATIO
 from tests.runtime.sessions.core import WORKSPACE, Core
 from tests.runtime.sessions.kill_checks import Evidence, problems
 from tests.support.fake_harness import Stage
+from tests.support.processes import PATIENCE_S
 
 AGENT, DESK = "helper", "desk"
 EXECUTED, ACCEPTED, SESSION = "executed", "accepted", "agent-session"
 LOOP = "openboa-session-loop"
-PATIENCE_S = 30.0
 IN_A_DAY = from_now(86_400)
 IN_TWO_DAYS = from_now(172_800)
 

@@ -23,10 +23,10 @@ from holaboss_runtime.store.clock import from_now
 from tests.runtime.sessions.core import WORKSPACE, Core
 from tests.runtime.sessions.kill_child import Fuse, in_fork
 from tests.support.fake_harness import Stage
+from tests.support.processes import PATIENCE_S
 
 OWNER = "s1"
 GOALS = ("count the doors", "count the windows")
-PATIENCE_S = 30.0
 
 
 class Walk:

@@ -14,6 +14,9 @@ from holaboss_runtime.store.subagents import SubagentRecord
 from tests.runtime.sessions.core import WORKSPACE, Core
 from tests.support.fake_harness import Stage, echo
 
+TOGETHER_S = 600.0
+"""How long a result waits for others in these tests: no stall of the machine may tell it before they ask."""
+
 TOOLS = [
     "delegate_task",
     "get_subagent",
@@ -95,6 +98,10 @@ class Office:
 
     async def until(self, subagent_id: str, status: str) -> None:
         await self.core.until(lambda: self.status(subagent_id) == status)
+
+    async def until_begun(self, count: int) -> None:
+        while len(self.begun) != count:  # noqa: ASYNC110 - an executor that begins writes nothing to follow
+            await asyncio.sleep(0)
 
     def log(self, *types: str, session_id: str = "s1") -> list[SessionEvent]:
         return self.core.sessions.views.events(session_id, types=types, limit=1000).items

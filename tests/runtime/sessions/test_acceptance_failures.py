@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -21,6 +22,13 @@ pytestmark = pytest.mark.anyio
 async def unavailable(stage: Stage) -> None:
     """503 without a word about when to come back."""
     stage.fail(type="provider_unavailable", message="503", retryable=True)
+
+
+def let_it_wait_long(core: Core, agent_id: str = "scout") -> None:
+    """No retry comes due while a test looks at it, however slow the machine is."""
+    config = core.agents.tree.agent_config(agent_id)
+    backoff = {"pendingEventBackoffBaseMs": 60_000, "pendingEventBackoffMaxMs": 3_600_000}
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"resilience": {"retry": backoff}}))
 
 
 async def until_attempt(core: Core, session: str, attempt: int) -> None:
@@ -52,6 +60,7 @@ async def test_an_unavailable_provider_is_asked_again_with_a_growing_pause(core:
     core.harness.script = unavailable
     async with client_of(core) as client:
         session = await new_agent_session(client)
+        let_it_wait_long(core)
         asked = await say(client, session, "hello")
         waits: list[float] = []
         for attempt in range(1, MAX_RETRIES + 1):

@@ -61,7 +61,7 @@ class Conductor:
         if "ask" in words and not stage.package.decisions:
             stage.ask("bash", {})
         if "retry" in words:
-            stage.fail(message="503", retryable=True)
+            stage.fail(message="503", retryable=True, retry_after_s=250)
         if "break" in words:
             stage.fail(type="broken", message="it broke")
         stage.say("fine")

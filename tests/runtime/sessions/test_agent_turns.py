@@ -248,7 +248,7 @@ async def test_a_stop_beats_what_was_allowed_before_it(agent: Agent) -> None:
 
 async def test_a_stop_ends_what_was_to_be_tried_again(agent: Agent) -> None:
     async def busy(stage: Stage) -> None:
-        stage.fail(type="overloaded", message="Later.", retryable=True)
+        stage.fail(type="overloaded", message="Later.", retryable=True, retry_after_s=250)
 
     agent.core.harness.script = busy
     first = agent.say("go")

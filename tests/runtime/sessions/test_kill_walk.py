@@ -39,6 +39,7 @@ def walk(folder: Path, part: int) -> list[dict[str, Any]]:
     return [json.loads(line) for line in output.splitlines()]
 
 
+@pytest.mark.timeout(1200)  # hundreds of lives: a guard against hangs has to leave room for a slow machine
 @pytest.mark.parametrize("part", range(PARTS))
 def test_killed_at_any_commit_nothing_is_lost_doubled_or_stuck(folder: Path, part: int) -> None:
     """Each part takes every fourth commit of the same walk; together they take all."""

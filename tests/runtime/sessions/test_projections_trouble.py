@@ -12,6 +12,7 @@ import pytest
 from holaboss_runtime.sessions.projections import disk
 from holaboss_runtime.sessions.projections.tree_lock import TreeLock
 from tests.support.agent_files import AGENT, AgentFiles
+from tests.support.processes import PATIENCE_S
 
 PROJECTIONS = "holaboss_runtime.sessions.projections"
 
@@ -126,8 +127,9 @@ def test_a_link_in_the_tree_is_not_followed(kept: AgentFiles, tmp_path: Path) ->
 
 
 @pytest.mark.anyio
-async def test_two_processes_flush_at_once(kept: AgentFiles) -> None:
+async def test_two_processes_flush_at_once(kept: AgentFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each with its own connection and lock, as a server and a command beside it."""
+    monkeypatch.setattr(TreeLock.__init__, "__defaults__", (PATIENCE_S,))
     session = kept.session()
     with AgentFiles(kept.root) as other:
         for number in range(60):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 
 from holaboss_client.agents import AppendEvent, CreateAgentSession
 from holaboss_client.events import Change
+from holaboss_runtime import file_locks, root_lock
 from holaboss_runtime.file_locks import is_locked
 from holaboss_runtime.root_lock import RootLock
 from holaboss_runtime.sessions import orchestrator
@@ -193,6 +196,39 @@ def test_a_look_whether_a_server_is_there_keeps_no_server_from_starting(tmp_path
     finally:
         over.set()
         looking.join()
+
+
+@pytest.fixture
+def stopped_look(tmp_path: Path) -> Iterator[int]:
+    """The descriptor of a program that was stopped in the middle of its look at `server.lock`."""
+    descriptor = os.open(tmp_path / "server.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    file_locks._look(descriptor)  # pyright: ignore[reportPrivateUsage]
+    with os.fdopen(descriptor):
+        yield descriptor
+
+
+def test_a_look_that_takes_long_keeps_no_server_from_starting(
+    tmp_path: Path, stopped_look: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = 0
+
+    def lock(descriptor: int) -> None:
+        nonlocal tries
+        tries += 1
+        if tries == 5 * root_lock._TRIES:  # pyright: ignore[reportPrivateUsage]
+            fcntl.flock(stopped_look, fcntl.LOCK_UN)
+        file_locks.lock(descriptor)
+
+    monkeypatch.setattr(root_lock, "lock", lock)
+    server = RootLock(tmp_path, tmp_path / "runtime.db")
+    server.acquire()
+    assert is_locked(tmp_path / "server.lock")
+    server.release()
+
+
+@pytest.mark.usefixtures("stopped_look")
+def test_two_that_look_do_not_take_each_other_for_a_server(tmp_path: Path) -> None:
+    assert not is_locked(tmp_path / "server.lock")
 
 
 async def test_one_run_takes_no_more_than_a_model_can_read(

@@ -10,11 +10,11 @@ import pytest
 from holaboss_client.agents import SessionEventType as Event
 from holaboss_runtime.errors import DomainError
 from holaboss_runtime.sessions.orchestrator import SUBAGENTS_AT_ONCE
-from holaboss_runtime.sessions.subagent_reports import COALESCE_S, RESULT_CHARS
+from holaboss_runtime.sessions.subagent_reports import RESULT_CHARS
 from holaboss_runtime.sessions.subagents import DELEGATING_KINDS, MOST_LIVE
 from holaboss_runtime.store.clock import from_now
 from tests.runtime.sessions.core import WORKSPACE
-from tests.runtime.sessions.subagent_office import TOOLS, Office
+from tests.runtime.sessions.subagent_office import TOGETHER_S, TOOLS, Office
 from tests.support.fake_harness import Stage
 
 pytestmark = pytest.mark.anyio
@@ -68,8 +68,8 @@ async def test_what_ends_close_together_is_told_together_and_what_takes_long_is_
     await office.until(quick, "completed")
     await office.until(other, "completed")
     assert office.results() == []  # somebody still works, so they wait for each other
-    assert office.core.sessions.reports.deliver(from_now(COALESCE_S + 1)) == 1
-    assert office.core.sessions.reports.deliver(from_now(COALESCE_S + 1)) == 0
+    assert office.core.sessions.reports.deliver(from_now(TOGETHER_S + 1)) == 1
+    assert office.core.sessions.reports.deliver(from_now(TOGETHER_S + 1)) == 0
     await office.at_rest()
     [told] = office.results()
     assert {child["child_session_id"] for child in told.payload["children"]} == {quick, other}
@@ -94,7 +94,7 @@ async def test_an_owner_is_not_interrupted_and_a_message_takes_the_news_along(of
     await office.core.until(lambda: office.core.state().runtime_status == "BUSY")
     office.release("quick")
     await office.until(quick, "completed")
-    assert office.core.sessions.reports.deliver(from_now(COALESCE_S + 1)) == 0
+    assert office.core.sessions.reports.deliver(from_now(TOGETHER_S + 1)) == 0
     behind = office.core.send("what next?")
     going.set()
     await office.core.terminal(thinking)
@@ -196,7 +196,7 @@ async def test_limits(office: Office) -> None:
     goals = [f"goal {number}" for number in range(MOST_LIVE)]
     office.hold(*goals)
     children = await office.hand_out(*goals)
-    await office.core.until(lambda: len(office.begun) == SUBAGENTS_AT_ONCE)
+    await office.until_begun(SUBAGENTS_AT_ONCE)
     assert sorted(map(office.status, children)) == ["queued"] * 4 + ["running"] * 4
     refused = await office.use("delegate_task", goal="one more")
     assert (refused.error, refused.details["code"]) == (True, "subagent_limit")
@@ -205,7 +205,7 @@ async def test_limits(office: Office) -> None:
     await office.core.ask("and you?", "s2")
     assert len(office.begun) == SUBAGENTS_AT_ONCE
     office.release(goals[0])
-    await office.core.until(lambda: len(office.begun) == SUBAGENTS_AT_ONCE + 1)
+    await office.until_begun(SUBAGENTS_AT_ONCE + 1)
     office.release(*goals[1:])
     for child in children:
         await office.until(child, "completed")

@@ -13,11 +13,10 @@ from holaboss_client.agents import SessionEventType as Event
 from holaboss_client.events import RunEvent
 from holaboss_client.sessions import CreateSession
 from holaboss_runtime.errors import DomainError
-from holaboss_runtime.sessions.subagent_reports import COALESCE_S
 from holaboss_runtime.sessions.subagents import Task
 from holaboss_runtime.store.clock import from_now
 from tests.runtime.sessions.core import WORKSPACE, Core
-from tests.runtime.sessions.subagent_office import Office, all_of, all_sessions
+from tests.runtime.sessions.subagent_office import TOGETHER_S, Office, all_of, all_sessions
 from tests.support.fake_harness import Stage
 
 pytestmark = pytest.mark.anyio
@@ -114,7 +113,7 @@ async def test_what_works_again_is_not_told_as_waiting(office: Office) -> None:
     said = {"request_id": action.id, "output": "Blue"}
     office.core.sessions.control.append(child, AppendEvent(type=Event.USER_CUSTOM_TOOL_RESULT, payload=said))
     await office.until(child, "running")
-    assert office.core.sessions.reports.deliver(from_now(COALESCE_S + 1)) == 0
+    assert office.core.sessions.reports.deliver(from_now(TOGETHER_S + 1)) == 0
     assert [one.report_due_at for one in office.children()] == [None, None]
     going.set()
     office.release("slow")
@@ -312,7 +311,7 @@ async def test_two_processes_tell_it_once(office: Office, tmp_path: Path) -> Non
     await office.until(quick, "completed")
     other = Core(tmp_path, owner_kind="cli")
     try:
-        due = from_now(COALESCE_S + 1)
+        due = from_now(TOGETHER_S + 1)
         assert other.sessions.reports.deliver(due) + office.core.sessions.reports.deliver(due) == 1
     finally:
         await other.close()

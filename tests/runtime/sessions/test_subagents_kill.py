@@ -9,12 +9,15 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.runtime.sessions.places import MEMORY
 
 ROOT = Path(__file__).parents[3]
 LEAST = 30
 
 
+@pytest.mark.timeout(1200)  # a hundred lives: a guard against hangs has to leave room for a slow machine
 def test_killed_at_any_commit_every_result_comes_home_once() -> None:
     with tempfile.TemporaryDirectory(prefix="holaboss-kill-", dir=MEMORY) as folder:
         ended = subprocess.run(

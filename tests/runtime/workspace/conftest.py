@@ -13,6 +13,7 @@ from holaboss_runtime.store.change_log import ChangeLog
 from holaboss_runtime.store.database import Database
 from holaboss_runtime.workspace.files import WorkspaceFiles
 from holaboss_runtime.workspace.registry import WorkspaceRegistry
+from tests.support.undo_bench import look_patiently
 
 
 @dataclass
@@ -25,6 +26,11 @@ class Space:
 
     def told(self) -> list[ChangeEvent]:
         return self.changes.after(0) or []
+
+
+@pytest.fixture(autouse=True)
+def patient_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    look_patiently(monkeypatch)
 
 
 @pytest.fixture
