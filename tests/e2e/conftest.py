@@ -28,7 +28,11 @@ def _tool(name: str) -> str:
 def display() -> Iterator[str]:
     reader, writer = os.pipe()
     server = subprocess.Popen(
-        [_tool("Xvfb"), "-displayfd", str(writer), "-screen", "0", "1600x1000x24", "-nolisten", "tcp"],
+        # Without -noreset it starts anew when its last client leaves, and turns away whoever is just coming.
+        [
+            *(_tool("Xvfb"), "-displayfd", str(writer), "-noreset"),
+            *("-screen", "0", "1600x1000x24", "-nolisten", "tcp"),
+        ],
         pass_fds=[writer],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

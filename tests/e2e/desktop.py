@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.processes import Process, descendants
+from tests.e2e.processes import Process, children, descendants
 from tests.support.processes import PATIENCE_S
 
 REPOSITORY = Path(__file__).parents[2]
@@ -32,7 +32,8 @@ class Desktop:
                 text=True,
             )
         self._answers: queue.Queue[str] = queue.Queue()
-        threading.Thread(target=self._collect, daemon=True).start()
+        self._collector = threading.Thread(target=self._collect, daemon=True)
+        self._collector.start()
 
     @property
     def pid(self) -> int:
@@ -59,7 +60,7 @@ class Desktop:
         self._retry(lambda: self.ask("type", name=name, text=text, replace=replace, **where))
 
     def key(self, key: str, **where: Any) -> None:
-        self.ask("key", key=key, **where)
+        self._retry(lambda: self.ask("key", key=key, **where))
 
     def read(self, name: str, **where: Any) -> str:
         return self.ask("read", name=name, **where)["text"]
@@ -91,7 +92,8 @@ class Desktop:
         return descendants(self.pid)
 
     def runtime(self) -> Process:
-        [server] = [p for p in self.children() if "serve" in p.argv.split()]
+        # Its own child: what that one starts has the same command for a moment.
+        [server] = [p for p in children(self.pid) if "serve" in p.argv.split()]
         return server
 
     def quit(self) -> None:
@@ -112,6 +114,7 @@ class Desktop:
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait(timeout=PATIENCE_S)
+        self._collector.join(PATIENCE_S)  # it reads from what is closed now
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()

@@ -29,6 +29,7 @@ from PySide6.QtWidgets import (
 )
 
 COMMAND = QEvent.Type(QEvent.registerEventType())
+ACTIVE_WITHIN_MS = 2_000
 
 
 class Command(QEvent):
@@ -115,7 +116,8 @@ class Receiver(QObject):
             raise LookupError("nothing has the keyboard focus")
         # Without a window manager nobody else makes a window active, and shortcuts of a window need that.
         target.window().activateWindow()
-        QTest.qWaitForWindowActive(target.window(), 2000)
+        if not QTest.qWaitForWindowActive(target.window(), ACTIVE_WITHIN_MS):
+            raise LookupError(f"the window of {target.objectName()!r} does not become active")
         QTest.keySequence(target, QKeySequence(request["key"]))
 
     def do_read(self, request: dict[str, Any]) -> dict[str, Any]:

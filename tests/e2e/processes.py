@@ -22,7 +22,8 @@ class Process:
 
     @property
     def alive(self) -> bool:
-        return _process(self.pid) == self
+        now = _process(self.pid)  # which may have become another program since
+        return now is not None and now.started == self.started
 
 
 def _process(pid: int) -> Process | None:
@@ -44,6 +45,12 @@ def _parents() -> dict[int, int]:
             except OSError:
                 continue
     return parents
+
+
+def children(pid: int) -> list[Process]:
+    """Every living child of `pid`."""
+    found = [_process(child) for child, parent in _parents().items() if parent == pid]
+    return [process for process in found if process is not None]
 
 
 def descendants(pid: int) -> list[Process]:

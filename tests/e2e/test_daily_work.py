@@ -13,6 +13,7 @@ from tests.e2e.desktop import Desktop
 from tests.e2e.gestures import create_workspace, say_to
 from tests.e2e.processes import eventually
 from tests.support.exposure import files_holding
+from tests.support.processes import PATIENCE_S
 from tests.support.scripted_provider import ScriptedProvider, call, pause_after, say
 
 KEY = "sk-literal-8c2f61"
@@ -97,7 +98,7 @@ def test_stop_keeps_what_waits(launch: Launch, home: Path, config: Path, provide
     desktop.sees("Waiting")
     desktop.click("stop")
     desktop.sees("Stopped", "Resume")
-    assert provider.requests[-1].gone.wait(30), "the model is not asked any further"
+    assert provider.requests[-1].gone.wait(PATIENCE_S), "the model is not asked any further"
     assert len(provider.requests) == 1
     desktop.click("Resume")
     desktop.sees("The second message had its turn.")

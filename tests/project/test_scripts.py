@@ -39,7 +39,8 @@ def run(*command: str | Path, **environment: str) -> subprocess.CompletedProcess
 def checkout(tmp_path: Path) -> Path:
     """The files set-up reads, and an environment whose Python writes down how it was called."""
     for name in ("scripts", "requirements"):
-        shutil.copytree(ROOT / name, tmp_path / name)
+        # Another test may just be writing what Python compiles.
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("app", "runtime"):
         (tmp_path / name).mkdir()
         shutil.copy(ROOT / name / "pyproject.toml", tmp_path / name)

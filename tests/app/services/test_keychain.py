@@ -17,6 +17,7 @@ from holaboss_app.services.keychain import (
     KeychainState,
     choose_backend,
 )
+from tests.support.processes import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -111,12 +112,12 @@ async def test_a_keychain_that_waits_for_the_person_blocks_only_its_own_callers(
     class Waiting(InMemory):
         def get_password(self, service: str, username: str) -> str | None:
             asked.set()
-            answered.wait(30)
+            answered.wait(PATIENCE_S)
             return super().get_password(service, username)
 
     keychain = Keychain(open_backend=Waiting)
     reading = asyncio.ensure_future(keychain.read("p"))
-    await asyncio.to_thread(asked.wait, 10)
+    await asyncio.to_thread(asked.wait, PATIENCE_S)
     assert not reading.done()
     answered.set()
     assert await reading is None

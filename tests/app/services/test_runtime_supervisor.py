@@ -63,7 +63,7 @@ def is_alive(pid: int) -> bool:
 class Watched:
     """A supervisor with its history, a hand-driven clock and pauses that end at once."""
 
-    def __init__(self, tmp_path: Path, mode: str, *, ready_within_s: float = 20.0) -> None:
+    def __init__(self, tmp_path: Path, mode: str, *, ready_within_s: float = PATIENCE_S) -> None:
         self.profile = Profile.at(tmp_path / "profile")
         self.profile.create()
         self.marks = tmp_path / "pids"
@@ -252,7 +252,7 @@ async def test_a_locked_root_may_become_free_so_it_is_retried(watch: Watch) -> N
     [("foreign", "protocol_mismatch"), ("babbles", "handshake_invalid"), ("silent", "no_answer")],
 )
 async def test_a_child_that_is_no_runtime_of_ours_is_ended(watch: Watch, mode: str, code: str) -> None:
-    watched = watch(mode, ready_within_s=0.5 if mode == "silent" else 20.0)
+    watched = watch(mode, ready_within_s=0.5 if mode == "silent" else PATIENCE_S)
     watched.held = asyncio.Event()
     watched.supervisor.start()
     state = await watched.until(lambda state: state.stage in (Stage.GAVE_UP, Stage.BACKOFF))

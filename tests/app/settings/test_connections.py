@@ -133,8 +133,9 @@ def test_a_command_that_changes_under_the_pointer_has_to_be_looked_at(at: Connec
     other = local(state="needs_consent", consent="needed")
     other["consent"] |= {"fingerprint": "e" * 64, "command_text": "rm -rf /"}
     at.servers.servers_of["w1"] = [other]
-    at.hear()
     card = at.connection("files")
+    card._settling.setInterval(3_600_000)  # its end is given below
+    at.hear()
     assert card.what.toPlainText() == "rm -rf /"
     allow = card.buttons[Act.ALLOW]
     assert not allow.isEnabled()
