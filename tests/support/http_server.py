@@ -199,18 +199,23 @@ class HttpServer:
         self.port = listener.sockets[0].getsockname()[1]
         self._listening.set()
         self._loop.run_forever()
-        listener.close()
-        self._loop.run_until_complete(self._drain())
+        self._loop.run_until_complete(self._drain(listener))
         self._loop.close()
 
     def _reset_all(self) -> None:
         for wire in list(self.wires):
             wire.reset()
 
-    async def _drain(self) -> None:
-        self._reset_all()
+    async def _drain(self, listener: asyncio.Server) -> None:
+        for listening in listener.sockets:
+            self._loop.remove_reader(listening.fileno())
+        await asyncio.sleep(0)  # whoever came last is given a protocol only now, by a listener that is open
+        listener.close()
         current = asyncio.current_task()
         left = [task for task in asyncio.all_tasks() if task is not current]
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+        self._reset_all()
+        while self.wires:  # noqa: ASYNC110 - each goes with a turn of the loop
+            await asyncio.sleep(0)
