@@ -13,6 +13,11 @@ from holaboss_client.problems import RuntimeUnreachableError
 from holaboss_client.streams import raise_for_problem
 
 API = "/api/v1"
+LIMITS = httpx.Limits(max_connections=None, keepalive_expiry=30.0)
+"""A connection for every open stream. One that rests is kept for 30 s, half of what the server grants it: after 5 s, as
+is usual, the first request after each pause would close them all, and being cancelled in that it would leave some open
+that nobody knows of."""
+
 Model = TypeVar("Model", bound=WireModel)
 
 
@@ -31,7 +36,7 @@ class Transport:
             base_url=self.url,
             headers={"authorization": f"Bearer {token}"},
             timeout=httpx.Timeout(30.0, connect=5.0),
-            limits=httpx.Limits(max_connections=None),
+            limits=LIMITS,
             trust_env=False,
             # A plain address needs no certificates: loading them costs 3 MB and 20 ms.
             verify=self.url.startswith("https:"),

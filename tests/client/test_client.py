@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from httpcore._async import http11
 from pydantic import SecretStr
 
 from holaboss_client.attachments import PIECE_BYTES
@@ -233,3 +236,16 @@ async def test_a_refused_file_is_told_by_its_refusal_also_when_it_cannot_be_disc
                 await client.stage_attachment("w", "a.txt", bytes(PIECE_BYTES + 1))
     assert asked == ["POST", "POST", "DELETE"]
     assert refused.value.problem.code == "too_large"
+
+
+async def test_a_pause_does_not_cost_the_connection(
+    runtime: Runtime, client: RuntimeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime.answers(CATALOGUE)
+    await client.providers()
+    connections = set(runtime.server.wires)
+    later = time.monotonic() + 20
+    monkeypatch.setattr(http11, "time", SimpleNamespace(monotonic=lambda: later))
+    await client.providers()
+    assert runtime.server.wires == connections
+    assert len(connections) == 1

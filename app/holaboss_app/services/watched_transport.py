@@ -11,6 +11,8 @@ from collections.abc import Callable
 
 import httpx
 
+from holaboss_client.transport import LIMITS
+
 SILENT_AFTER_S = 5.0
 
 
@@ -46,4 +48,4 @@ def _plain() -> httpx.AsyncHTTPTransport:
     no other address could be trusted by mistake.
     """
     nobody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    return httpx.AsyncHTTPTransport(verify=nobody, trust_env=False, limits=httpx.Limits(max_connections=None))
+    return httpx.AsyncHTTPTransport(verify=nobody, trust_env=False, limits=LIMITS)
