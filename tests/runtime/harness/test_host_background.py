@@ -30,13 +30,15 @@ Use = Callable[..., Any]
 @pytest.fixture(params=["held", "not held"])
 async def bash(workspace: Path, request: pytest.FixtureRequest) -> AsyncIterator[Use]:
     become_subreaper()  # as a host is
+    before = {process.pid for process in descendants(os.getpid())}  # the host of the module, once there is one
     containment = Containment()
     if request.param == "held":
         containment = await probe()
         if not containment.active:
             pytest.skip("this machine cannot contain commands")
         # What it tried may still be dying; the next command would collect it, but not every test runs one.
-        await asyncio.to_thread(wait_until_gone, [tried.pid for tried in descendants(os.getpid())])
+        tried = [process.pid for process in descendants(os.getpid(), without=before)]
+        await asyncio.to_thread(wait_until_gone, tried)
     sandbox = local_sandbox(workspace, containment=containment)
 
     async def use(**arguments: Any) -> ToolOutcome:
@@ -46,7 +48,7 @@ async def bash(workspace: Path, request: pytest.FixtureRequest) -> AsyncIterator
     inside = sandbox._workspace
     assert inside is not None
     await inside.commands.background.end(run_name(inside.package))
-    assert not descendants(os.getpid())
+    assert not descendants(os.getpid(), without=before)
 
 
 async def until(bash: Use, name: str, text: str) -> str:
@@ -74,12 +76,13 @@ async def test_it_goes_on_and_says_what_is_new(bash: Use, workspace: Path) -> No
 
 
 async def test_it_can_be_stopped(bash: Use) -> None:
+    before = {process.pid for process in descendants(os.getpid())}
     name = (await bash(command="echo up; (setsid sleep 1000 &); sleep 1000", background=True)).details["id"]
     await until(bash, name, "up")
     stopped = await bash(id=name, stop=True)
     assert stopped.text == "[stopped]"
     assert not stopped.details["running"]
-    assert not descendants(os.getpid())
+    assert not descendants(os.getpid(), without=before)
     assert (await bash(id=name)).text == "[stopped]"
 
 
