@@ -174,8 +174,10 @@ def sweep(owner: str | None = None, also: Collection[int] = ()) -> None:
 
     Without `owner` it also reaps children somebody else may be waiting for: only for a process about to exit.
     """
+    found: list[int] = []
     for _ in range(SWEEP_ROUNDS):
-        targets = [pid for pid in descendants() if owner is None or pid in also or _is_owned(pid, owner)]
+        found = descendants()
+        targets = [pid for pid in found if owner is None or pid in also or _is_owned(pid, owner)]
         if not targets:
             break
         for pid in targets:
@@ -183,7 +185,7 @@ def sweep(owner: str | None = None, also: Collection[int] = ()) -> None:
                 os.kill(pid, signal.SIGKILL)
         for pid in targets:
             _reap(pid)
-    _wait_for_the_dying()
+    _wait_for_the_dying(found)
     collect_adopted()
 
 
@@ -228,11 +230,11 @@ def _reap(pid: int) -> None:
         os.waitpid(pid, 0)
 
 
-def _wait_for_the_dying() -> None:
-    """Wait for the descendants that are on their way out, and no longer than `_DYING_S`: they run nothing any more and
-    bear no mark, but still hold files, and memory."""
+def _wait_for_the_dying(pids: list[int]) -> None:
+    """Wait for those that are on their way out, and no longer than `_DYING_S`: they run nothing any more and bear no
+    mark, but still hold files, and memory."""
     deadline = time.monotonic() + _DYING_S
-    for pid in filter(_is_dying, descendants()):
+    for pid in filter(_is_dying, pids):
         with suppress(OSError):  # it is gone
             handle = os.pidfd_open(pid)
             try:

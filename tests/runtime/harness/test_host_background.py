@@ -30,7 +30,8 @@ Use = Callable[..., Any]
 @pytest.fixture(params=["held", "not held"])
 async def bash(workspace: Path, request: pytest.FixtureRequest) -> AsyncIterator[Use]:
     become_subreaper()  # as a host is
-    before = {process.pid for process in descendants(os.getpid())}  # the host of the module, once there is one
+    # The host of the module is there once a test has asked for it.
+    before = {process.pid for process in descendants(os.getpid())}
     containment = Containment()
     if request.param == "held":
         containment = await probe()
